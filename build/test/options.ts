@@ -14,6 +14,8 @@ export interface Options {
   shard: { number: number; of: number }
   /** The number of files that run in parallel. */
   jobs: number
+  /** Runs a file that failed once more, alone, at the end. */
+  secondTry: boolean
   /** Stores the duration of each file in the file that plans later runs. */
   saveDurations: boolean
 }
@@ -24,6 +26,7 @@ export const USAGE = `npm test [-- PATH…] [-- --shard 1/4] [--jobs N]
   --jobs N           how many files run beside each other
   --all              everything, in its long form (npm run test:all)
   --rest             what npm test leaves out (npm run test:rest)
+  --no-second-try    runs no file that failed once more
   --save-durations   keeps how long each file took, for the plan of later runs`
 
 /** An invalid argument. Its message is for people. */
@@ -39,6 +42,7 @@ export function readOptions(args: string[]): Options | 'help' {
     paths: positionals,
     shard: readShard(values.shard),
     jobs: readJobs(values.jobs),
+    secondTry: !values['no-second-try'],
     saveDurations: values['save-durations'],
   }
 }
@@ -53,6 +57,7 @@ function parse(args: string[]) {
         rest: { type: 'boolean', default: false },
         shard: { type: 'string', default: '1/1' },
         jobs: { type: 'string' },
+        'no-second-try': { type: 'boolean', default: false },
         'save-durations': { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },

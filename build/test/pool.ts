@@ -15,18 +15,25 @@ export interface Finished extends Outcome {
   output: string
 }
 
+/** A run under way. */
+export interface Run {
+  /** Resolves when all processes have ended. */
+  done: Promise<void>
+  /** Ends all processes at once. */
+  stop(signal: NodeJS.Signals): void
+}
+
 /**
  * Runs files in parallel processes, each of which runs one file after the other. A process is replaced after a crash,
  * or when it is no longer reliable.
  *
  * @param files in the order in which they begin
  * @param onFinished called when a file ends
- * @returns a function that ends all processes at once, and a promise of the end
  */
 export function runFiles(
   files: TestFile[],
   { jobs, env, onFinished }: { jobs: number; env: NodeJS.ProcessEnv; onFinished(finished: Finished): void },
-): { done: Promise<void>; stop(signal: NodeJS.Signals): void } {
+): Run {
   const left = [...files]
   const workers = new Set<Worker>()
   let stopped = false

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { hasPrograms } from './components.ts'
 import type { Answer, Client, Platform } from './platform.ts'
+import { until } from './until.ts'
 
 /**
  * Returns a program that runs the real Blender without numpy, as `apt install --no-install-recommends blender` installs
@@ -29,17 +30,6 @@ export async function settled(client: Client, id: string, seconds = 120) {
     const { body } = await client.get(`/api/blender/v1/jobs/${id}`)
     return ['completed', 'failed', 'cancelled'].includes(body.status) ? body : null
   }, seconds)
-}
-
-/** Polls until there is a result. */
-export async function until<T>(ask: () => Promise<T | null | undefined | false>, seconds = 60): Promise<T> {
-  const deadline = Date.now() + seconds * 1000
-  for (;;) {
-    const found = await ask()
-    if (found) return found
-    if (Date.now() > deadline) throw new Error(`Nothing happened within ${seconds} s.`)
-    await new Promise((done) => setTimeout(done, 50))
-  }
 }
 
 /** Fetches a file of a job as bytes. */

@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import type { Test } from 'tap'
-import { until } from './blender.ts'
+import { until } from './until.ts'
 import { endWithParent } from './watchdog.ts'
 
 /** A Docker engine for one test, with one empty image. */

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
-import { until } from '../kit/blender.ts'
 import { ALL } from '../kit/extent.ts'
 import { PASSWORD, PlayerClient, startPlatform } from '../kit/platform.ts'
+import { until } from '../kit/until.ts'
 import { assertCountsHold } from '../plugins/quotas/recounting.ts'
 
 const root = resolve(import.meta.dirname, '../..')

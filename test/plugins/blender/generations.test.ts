@@ -3,10 +3,11 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import t, { type Test } from 'tap'
-import { errorOf, until } from '../../kit/blender.ts'
+import { errorOf } from '../../kit/blender.ts'
 import { hasPrograms } from '../../kit/components.ts'
 import { inFull } from '../../kit/extent.ts'
 import { type Client, startPlatform } from '../../kit/platform.ts'
+import { until } from '../../kit/until.ts'
 
 const blender = { driver: 'subprocess' }
 

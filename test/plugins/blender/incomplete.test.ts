@@ -1,8 +1,9 @@
 // Tests a real Blender whose Python has no numpy: it starts, but every glTF export fails.
 import t from 'tap'
 import { aiConfig, startAiServer } from '../../kit/ai-server.ts'
-import { blenderWithoutNumpy, settled, until } from '../../kit/blender.ts'
+import { blenderWithoutNumpy, settled } from '../../kit/blender.ts'
 import { startPlatform } from '../../kit/platform.ts'
+import { until } from '../../kit/until.ts'
 
 const JOBS = '/api/blender/v1/jobs'
 

@@ -7,10 +7,11 @@ import t from 'tap'
 import { JobRow } from '../../../plugins/blender/entities.ts'
 import { artifactKey } from '../../../plugins/blender/jobs/artifacts.ts'
 import { Retention } from '../../../plugins/blender/jobs/retention.ts'
-import { artifactOf, errorOf, settled, until } from '../../kit/blender.ts'
+import { artifactOf, errorOf, settled } from '../../kit/blender.ts'
 import { hasPrograms } from '../../kit/components.ts'
 import { inFull } from '../../kit/extent.ts'
 import { startPlatform } from '../../kit/platform.ts'
+import { until } from '../../kit/until.ts'
 
 const JOBS = '/api/blender/v1/jobs'
 

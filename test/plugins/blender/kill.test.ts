@@ -7,12 +7,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { start } from '../../bin/program.ts'
-import { until } from '../../kit/blender.ts'
 import { hasPrograms } from '../../kit/components.ts'
 import { amount, inFull } from '../../kit/extent.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
 import { makeToken } from '../../kit/remote-sign-up.ts'
 import { type Server, startServer } from '../../kit/server.ts'
+import { until } from '../../kit/until.ts'
 
 /** The number of times that the server is killed. */
 const KILLS = amount(1, 30)

@@ -4,9 +4,9 @@ import { SESSION_MS } from '../../../core/http/event-streams.ts'
 import { newId } from '../../../core/ids.ts'
 import { JobRow } from '../../../plugins/blender/entities.ts'
 import { type Claim, Queue } from '../../../plugins/blender/jobs/queue.ts'
-import { until } from '../../kit/blender.ts'
 import { amount } from '../../kit/extent.ts'
 import { startPlatform } from '../../kit/platform.ts'
+import { until } from '../../kit/until.ts'
 
 const LIMITS = { queuedPerOwner: 1000, runningPerOwner: 2, leaseSeconds: 30 }
 

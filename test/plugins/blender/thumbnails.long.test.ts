@@ -9,9 +9,9 @@ import { meshopt } from '@gltf-transform/functions'
 import { MeshoptEncoder } from 'meshoptimizer'
 import { PNG } from 'pngjs'
 import t from 'tap'
-import { until } from '../../kit/blender.ts'
 import { hasPrograms } from '../../kit/components.ts'
 import { startPlatform } from '../../kit/platform.ts'
+import { until } from '../../kit/until.ts'
 import { sheet } from '../assets/models.ts'
 
 t.test('an uploaded model is shown by a rendered picture, and what Blender can’t read by the drawn one', async (t) => {
