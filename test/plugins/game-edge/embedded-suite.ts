@@ -9,6 +9,7 @@ import type { EngineFrame, EnginePage } from '../../kit/engines/page.ts'
 import { NETWORK_ADDRESSES } from '../../kit/engines/recording.ts'
 import { type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
 import { BEHIND_PROXY, startTlsProxy } from '../../kit/tls-proxy.ts'
+import { until } from '../../kit/until.ts'
 import { deploy } from './kit.ts'
 
 /** The first request of the game, sent before anything else in the page exists. */
@@ -106,10 +107,8 @@ async function playsSignedIn(t: Test, { owner, publish, browserOf }: World) {
   const game = await publish()
   const context = await browserOf(owner)
   const page = await context.newPage()
-  const began = Date.now()
   const frame = await openPlayPage(page, game.playUrl)
   t.match(await first(frame), ADA, 'signed in when it asks first')
-  t.comment(`known after ${Date.now() - began} ms, the page's own loading and the test's questions included`)
   t.equal(await frame.evaluate('location.pathname + location.search + location.hash'), '/', 'at its own address')
   t.equal(await frame.evaluate('history.length'), await page.evaluate('history.length'))
   t.equal(await frame.evaluate(enterRoom), 'Ada', 'in rooms, too')
@@ -374,9 +373,8 @@ async function playsFramedBy(
   const known = "fetch('/auth/service/session').then((answer) => answer.json()).then((it) => it.signedIn && it)"
   t.match(await frame.waitFor(known), ADA, 'signed in, on the same page')
   t.equal(await page.url(), 'https://itch.arcade.test/')
-  for (let tries = 0; tries < 100 && (await context.pages()).length > 1; tries++)
-    await page.evaluate('new Promise((go) => setTimeout(go, 100))')
-  t.equal((await context.pages()).length, 1, 'the window has closed itself')
+  await until(async () => (await context.pages()).length === 1)
+  t.pass('the window has closed itself')
   return frame
 }
 

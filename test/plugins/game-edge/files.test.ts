@@ -121,10 +121,9 @@ t.test('the widget’s tag stands only where a document takes it', async (t) => 
   const tricky = '<html><head><!-- </head> --><script>"</head>"</script><title></head></title></head>'
   t.equal(inject(tricky), tricky.replace(/<\/head>$/, `${tag}</head>`))
   t.equal(inject('<html><script>"</head>'), '<html><script>"</head>', 'a script without end swallows the rest')
-  const hostile = `<html>${'<!--<script>'.repeat(200_000)}`
-  const started = performance.now()
-  inject(hostile)
-  t.ok(performance.now() - started < 500, 'and takes no time on hostile input')
+  // Work that grows with the square of this would outlast the time limit of the file.
+  const hostile = `<html>${'<!--<script>'.repeat(1_000_000)}`
+  t.equal(inject(hostile).length, hostile.length)
 })
 
 t.test('only names that carry a digest are kept for ever', async (t) => {

@@ -12,7 +12,7 @@ import { freePort } from '../../kit/server.ts'
 import { Visitor } from '../../kit/visitor.ts'
 
 /** The number of times that the server is killed. */
-const KILLS = amount(3, 100)
+const KILLS = amount(1, 100)
 const CLIENTS = 8
 
 t.setTimeout(480_000 + KILLS * 20_000)
