@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { type PlatformOptions, startPlatform } from '../../kit/platform.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { headersOf, RoomSocket, signInTo, upgrade } from './kit.ts'
 
 async function withPlayers(t: Test, settings: Record<string, unknown> = {}, options: PlatformOptions = {}) {
@@ -324,7 +325,6 @@ t.test('a busy room collects what it says, and nothing is lost or changes its or
       if (round % 2) socket.say({ t: 'send', type: 'n', data: [from, round], to: 'all' })
       else socket.socket.send(Buffer.from([from, round]))
     }
-    await new Promise((done) => setTimeout(done, 1))
   }
   for (const socket of sockets.slice(1)) {
     socket.say({ t: 'ping', id: 1 })
@@ -351,7 +351,7 @@ t.test('a refused upgrade does not keep its socket', async (t) => {
         'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
     )
     socket.resume()
-    await once(socket, 'end', { signal: AbortSignal.timeout(30_000) })
+    await once(socket, 'end', { signal: AbortSignal.timeout(timeLimit(30)) })
     t.pass(path)
   }
 })
@@ -362,8 +362,6 @@ t.test('when the server stops, clients are told to come back', async (t) => {
   await first.enter()
   await second.enter()
   second.socket.pause() // This socket does not answer.
-  const started = performance.now()
   await platform.app.close()
   t.equal(await first.closed, 1012)
-  t.ok(performance.now() - started < 5000, 'in time')
 })
