@@ -82,7 +82,7 @@ job.warn('made in a test')
 inFull(t)?.test('a script that fails says where; too many faces, nothing at all, and cancelling', async (t) => {
   if (!hasPrograms(t, 'blender', 'bwrap')) return
   const platform = await startPlatform(t, {
-    config: { blender: { driver: 'subprocess' }, limits: { blenderTimeoutSeconds: 60 } },
+    config: { blender: { driver: 'subprocess' }, limits: { blenderTimeoutSeconds: 3000 } },
   })
   const owner = await platform.signUp()
   const program = await platform.program(owner)
@@ -100,17 +100,15 @@ inFull(t)?.test('a script that fails says where; too many faces, nothing at all,
     error: { code: 'face_limit', message: /the limit is 10/ },
   })
 
-  const { body: running } = await program.post(JOBS, { name: 'long', script: 'import time\ntime.sleep(50)' })
+  const { body: running } = await program.post(JOBS, { name: 'long', script: 'import time\ntime.sleep(3000)' })
   const { body: waiting } = await program.post(JOBS, { name: 'behind', template: 'prop' })
   await until(async () => (await program.get(`${JOBS}/${running.id}`)).body.status === 'running')
   t.match((await program.get(`${JOBS}/${waiting.id}`)).body, { status: 'queued', queuePosition: 1 })
   t.match(await program.post(`${JOBS}/${waiting.id}/cancel`), { status: 200, body: { status: 'cancelled' } })
-  const before = Date.now()
   t.match(await program.post(`${JOBS}/${running.id}/cancel`), { status: 200, body: { status: 'cancelled' } })
   t.match(await program.post(`${JOBS}/${running.id}/cancel`), { status: 200 }, 'twice is no mistake')
   const next = await fail({ script: 'pass' })
-  t.equal(next.status, 'failed', 'the one behind it has run')
-  t.ok(Date.now() - before < 45_000, 'the place was free before the long one would have ended')
+  t.equal(next.status, 'failed', 'the one behind it has run, long before the long one would have ended')
   t.same(errorOf(await program.post(`${JOBS}/${next.id}/cancel`)), [409, 'conflict'])
   t.same(errorOf(await program.post(`${JOBS}/${next.id}/actions`, { action: 'render' })), [409, 'conflict'])
 })
@@ -170,7 +168,7 @@ t.test('without Blender there are no jobs, and health says why', async (t) => {
 inFull(t)?.test('files that are not what they are called, too much output, and no end', async (t) => {
   if (!hasPrograms(t, 'blender', 'bwrap')) return
   const platform = await startPlatform(t, {
-    config: { blender: { driver: 'subprocess' }, limits: { blenderTimeoutSeconds: 60 } },
+    config: { blender: { driver: 'subprocess' }, limits: { blenderTimeoutSeconds: 3000 } },
   })
   const owner = await platform.signUp()
   const program = await platform.program(owner)
