@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { stringify } from 'yaml'
 import { GAMEYARD } from './gameyard.ts'
 import { endWithParent } from './watchdog.ts'
@@ -64,36 +65,57 @@ export async function startServer(t: Owner, options: ServerOptions = {}): Promis
     if (!options.folder) rmSync(folder, { recursive: true, force: true })
   })
   const portal = `http://localhost:${port}`
-  await ready(port, exited, () => output)
+  await ready(child, exited, () => output)
   const setupLink = /http:\/\/localhost:\d+\/setup\/[\w-]+/.exec(output)?.[0] ?? null
   return { portal, port, folder, process: child, setupLink, output: () => output, stop }
 }
 
-/** Waits for the line with the addresses. The log contains the set-up link, if any, before that line. */
-async function ready(port: number, exited: Promise<unknown>, output: () => string): Promise<void> {
-  let over = false
-  exited.then(() => {
-    over = true
+/**
+ * Waits for the line with the addresses, however long a busy machine takes. The log contains the set-up link, if any,
+ * before that line.
+ */
+async function ready(child: ChildProcess, exited: Promise<unknown>, output: () => string): Promise<void> {
+  const over = exited.then(() => {
+    throw new Error(`The server ended before it was ready:\n${output()}`)
   })
-  const deadline = Date.now() + 60_000
-  while (!output().includes('"msg":"ready"')) {
-    if (over) throw new Error(`The server ended before it was ready:\n${output()}`)
-    if (Date.now() > deadline) throw new Error(`The server on port ${port} was not ready in time:\n${output()}`)
-    await new Promise((done) => setTimeout(done, 20))
-  }
+  // Nobody waits for it when the server ends later.
+  over.catch(() => {})
+  while (!output().includes('"msg":"ready"')) await Promise.race([once(child.stdout as Readable, 'data'), over])
 }
 
 const given = new Set<number>()
 
 /**
- * Returns a port that was free a moment ago, a different one each time. It is below the range that the system assigns
- * automatically (Linux: from 32768), so that it is still free when the program listens on it seconds later.
+ * Reserves a port among the test processes of this machine until this process ends, by a socket in Linux' abstract
+ * namespace. A server may listen seconds later, or be killed and start again at its port.
  */
-export async function freePort(): Promise<number> {
+function reserve(port: number): Promise<boolean> {
+  if (process.platform !== 'linux') return Promise.resolve(true)
+  const mark = createServer().unref()
+  return new Promise((done) => {
+    mark.once('error', () => done(false)).listen(`\0gameyard-test-port-${port}`, () => done(true))
+  })
+}
+
+/** Below the range that the system assigns automatically (Linux: 32768 to 60999). */
+const SERVER_PORTS = [11_000, 32_000] as const
+
+/**
+ * For platforms that give each game a port: above both other ranges, so that no server of another test takes the port
+ * of a game while its platform restarts.
+ */
+export const GAME_PORTS = [61_500, 65_000] as const
+
+/**
+ * Returns a port that was free a moment ago, a different one each time. No range contains ports that the system assigns
+ * automatically, so that it is still free when the program listens on it seconds later.
+ */
+export async function freePort([from, below]: readonly [number, number] = SERVER_PORTS): Promise<number> {
   for (;;) {
-    const port = randomInt(11_000, 32_000)
+    const port = randomInt(from, below)
     if (given.has(port)) continue
     given.add(port)
+    if (!(await reserve(port))) continue
     const server = createServer()
     const isFree = new Promise<boolean>((done) => {
       server.once('error', () => done(false)).listen(port, '127.0.0.1', () => done(true))
