@@ -12,6 +12,7 @@ import { run } from '../../bin/program.ts'
 import { captureLog } from '../../kit/driver-context.ts'
 import { startKernel } from '../../kit/kernel.ts'
 import { freePort } from '../../kit/server.ts'
+import { until } from '../../kit/until.ts'
 
 const DAY_MS = 86_400_000
 /** The lifetime of a certificate of the authority; see core/origins/local-authority.ts. */
@@ -83,21 +84,21 @@ t.test('https from files, renewed without a restart', async (t) => {
   t.match(plain.headers.get('location'), `https://localhost:${port}/docs`, 'plain http leads to https')
   t.equal(app.health.notes.get('certificate')?.state, 'ok')
 
-  const until = async (state: () => boolean | Promise<boolean>) => {
-    while (!(await state())) {
+  const looksUntil = (state: () => boolean | Promise<boolean>) =>
+    until(async () => {
+      if (await state()) return true
       mock.timers.tick(10_000)
-      await new Promise((resolve) => setTimeout(resolve, 10))
-    }
-  }
+      return false
+    })
   put({ cert: second.cert, key: first.key })
-  await until(() => lines().some(({ msg }) => /was not renewed: .*is not the key/.test(String(msg))))
+  await looksUntil(() => lines().some(({ msg }) => /was not renewed: .*is not the key/.test(String(msg))))
   t.equal(await serialAt(port, first.ca), serial, 'half of a renewal changes nothing')
   put(second)
-  await until(async () => (await serialAt(port, first.ca)) !== serial)
+  await looksUntil(async () => (await serialAt(port, first.ca)) !== serial)
   t.pass('the new certificate is shown to new connections')
 
   put(await sign(5))
-  await until(() => app.health.notes.get('certificate')?.state === 'warning')
+  await looksUntil(() => app.health.notes.get('certificate')?.state === 'warning')
   t.match(app.health.notes.get('certificate')?.message, /ends in [45] days/)
 })
 
