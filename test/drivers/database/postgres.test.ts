@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, connect as openSocket, type Socket } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { systemClock } from '../../../core/clock.ts'
 import { Database } from '../../../core/data/database.ts'
@@ -98,6 +98,8 @@ t.test('who asks while postgres restarts waits for it', needsPostgres, async (t)
   })
   await db.em().insert(Account, { id: 'a', balance: 1 })
   hangUp()
+  // The client notices in the next turn of the event loop.
+  for (let turn = 0; turn < 3; turn++) await nextTurn()
   const asked = [
     db.query('select 1 as one'),
     db.execute('update conformance_accounts set balance = balance + 1'),
