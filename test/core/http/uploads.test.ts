@@ -20,9 +20,10 @@ const takes = (rule: UploadRule) =>
       for await (const chunk of raw) bytes += chunk.length
       return { bytes }
     })
-    // The handler simulates a slow storage: it reads nothing for longer than a window.
+    // The handler simulates a slow storage: it reads nothing for longer than a window, and begins shortly before another
+    // one ends.
     app.put('/dawdles', options, async ({ raw }) => {
-      await sleep(2500)
+      await sleep(2998)
       let bytes = 0
       for await (const chunk of raw) bytes += chunk.length
       return { bytes }
