@@ -38,7 +38,7 @@ async function developer(portal: string, email: string) {
   return { token: body.token as string, cookie, ...program(portal, body.token) }
 }
 
-t.test('a backup is made by itself under load, checked, kept, and restores to the whole platform', async (t) => {
+t.test('a backup is made by itself under load, checked and kept, and restores to the whole platform', async (t) => {
   const folder = folderOf(t)
   const backups = join(folder, 'backups')
   mkdirSync(backups)
@@ -78,31 +78,34 @@ t.test('a backup is made by itself under load, checked, kept, and restores to th
   t.match((await ask('GET', `${portal}/metrics`)).body, /gameyard_backup_last_success_timestamp_seconds [1-9]/)
   await server.stop()
 
-  const again = folderOf(t)
-  const restored = await run(t, ['restore', join(backups, name), '--data', join(again, 'data')], { cwd: again })
-  t.match(restored, { code: 0, stdout: /^Restored / })
-  const revived = await startServer(t, { folder: again })
-  const { get: getAgain } = program(revived.portal, token)
-  const stamp = name.replace(/^.*-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z.*$/, '$1-$2-$3T$4:$5:$6Z')
-  const before = acknowledged.filter(({ at }) => at < Date.parse(stamp)).map(({ slug }) => slug)
-  const slugs = new Set<string>()
-  for (let cursor: string | null = ''; cursor !== null; ) {
-    const { body } = await getAgain(`/api/games?limit=100${cursor ? `&cursor=${cursor}` : ''}`)
-    for (const { slug } of body.games) slugs.add(slug)
-    cursor = body.nextCursor
-  }
-  t.ok(before.length > 0, `${before.length} of ${acknowledged.length} games were there when it began`)
-  t.same(
-    before.filter((slug) => !slugs.has(slug)),
-    [],
-    'every one of them is there again',
-  )
-  t.match(await getAgain('/api/ai/credits'), { status: 200, body: { balance } })
-  const page = await ask('GET', `http://duo.localhost:${revived.port}/data.bin`)
-  t.equal(page.status, 200)
-  t.equal(page.body.length, 200_000, 'the game plays')
-  const session = await ask('GET', `${revived.portal}/api/auth/session`, { headers: { cookie } })
-  t.match(session.body, { user: { name: 'Ada' } }, 'and who was signed in still is')
+  // In the short form, backup.test.ts restores one.
+  await inFull(t)?.test('and it restores', async (t) => {
+    const again = folderOf(t)
+    const restored = await run(t, ['restore', join(backups, name), '--data', join(again, 'data')], { cwd: again })
+    t.match(restored, { code: 0, stdout: /^Restored / })
+    const revived = await startServer(t, { folder: again })
+    const { get: getAgain } = program(revived.portal, token)
+    const stamp = name.replace(/^.*-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z.*$/, '$1-$2-$3T$4:$5:$6Z')
+    const before = acknowledged.filter(({ at }) => at < Date.parse(stamp)).map(({ slug }) => slug)
+    const slugs = new Set<string>()
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const { body } = await getAgain(`/api/games?limit=100${cursor ? `&cursor=${cursor}` : ''}`)
+      for (const { slug } of body.games) slugs.add(slug)
+      cursor = body.nextCursor
+    }
+    t.ok(before.length > 0, `${before.length} of ${acknowledged.length} games were there when it began`)
+    t.same(
+      before.filter((slug) => !slugs.has(slug)),
+      [],
+      'every one of them is there again',
+    )
+    t.match(await getAgain('/api/ai/credits'), { status: 200, body: { balance } })
+    const page = await ask('GET', `http://duo.localhost:${revived.port}/data.bin`)
+    t.equal(page.status, 200)
+    t.equal(page.body.length, 200_000, 'the game plays')
+    const session = await ask('GET', `${revived.portal}/api/auth/session`, { headers: { cookie } })
+    t.match(session.body, { user: { name: 'Ada' } }, 'and who was signed in still is')
+  })
 })
 
 t.test('one that fails is told to the administrators and to the host, and keeps nobody from playing', async (t) => {

@@ -13,7 +13,7 @@ import { endWithParent } from './watchdog.ts'
 export interface ServerOptions {
   /** The program and its first arguments. Default: `GAMEYARD` */
   program?: string[]
-  /** The sections of the configuration file, in addition to a free port. */
+  /** The sections of the configuration file, in addition to a free port and to Blender, which is off. */
   config?: Record<string, unknown>
   /** The working folder, which the caller owns; by default one that is removed with the test. */
   folder?: string
@@ -39,11 +39,14 @@ export interface Server {
 /** The owner of a server, with which it ends: a test or the process. */
 type Owner = { teardown(ending: () => Promise<void>): void }
 
+/** Each start would run Blender to learn its version, which takes as long as the start. Tests of Blender turn it on. */
+const WITHOUT_BLENDER = { blender: { driver: 'none' } }
+
 /** Starts the platform in a separate process and waits until it is ready. It ends with the test. */
 export async function startServer(t: Owner, options: ServerOptions = {}): Promise<Server> {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'gameyard-server-'))
   const port = options.port ?? (await freePort())
-  writeFileSync(join(folder, 'gameyard.yaml'), stringify({ ...options.config, listen: { port } }))
+  writeFileSync(join(folder, 'gameyard.yaml'), stringify({ ...WITHOUT_BLENDER, ...options.config, listen: { port } }))
   const [command = '', ...first] = options.program ?? GAMEYARD
   const own = Object.entries(process.env).filter(([name]) => !/^(SERVICE_|NODE_|TAP)/.test(name))
   const child = spawn(command, [...first, 'serve'], {
