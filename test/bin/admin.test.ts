@@ -21,6 +21,9 @@ const ACTIONS: Record<string, string | null> = {
   audit: null,
 }
 
+/** What admin-reports.test.ts looks for in the short form. */
+const DISMISSAL = new Set(['report.dismiss'])
+
 t.test('an administrator is made from a shell, and gets another password there', async (t) => {
   const cwd = temporaryFolder(t)
   const command = async (input: string, ...arguments_: string[]) => {
@@ -32,13 +35,10 @@ t.test('an administrator is made from a shell, and gets another password there',
     code: 0,
     stdout: /Ada \(ada@example\.org\)/,
   })
-  t.match(await command('correct yard battery\n', 'create', ...account), {
-    code: 1,
-    stderr: /has? an account|account with/,
-  })
   /** A command of the long form, mostly a refusal, because each command costs half a second of processor time. */
   const inLongForm = async (what: object, input: string, ...arguments_: string[]) =>
     ALL && t.match(await command(input, ...arguments_), what)
+  await inLongForm({ code: 1, stderr: /has? an account|account with/ }, 'correct yard battery\n', 'create', ...account)
   await inLongForm({ code: 1, stderr: /at least 10/ }, 'short\n', 'reset-password', ...account.slice(0, 2))
   await inLongForm({ code: 1, stderr: /no password/ }, '', 'reset-password', ...account.slice(0, 2))
   await inLongForm({ code: 1, stderr: /no such player/ }, 'x', 'reset-password', '--email', 'bob@example.org')
@@ -81,7 +81,8 @@ t.test('an administrator is made from a shell, and gets another password there',
   const report = { target: { kind: 'game', id }, category: 'spam', text: 'Spam.' }
   const reported = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(report) }
   t.equal((await fetch(`${portal}/api/reports`, reported)).status, 201)
-  t.match(await command('', 'reports', 'dismiss', id), { code: 0, stdout: /Dismissed/ })
+  // In the short form, admin-reports.test.ts does that.
+  await inLongForm({ code: 0, stdout: /Dismissed/ }, '', 'reports', 'dismiss', id)
   await inLongForm({ code: 2, stderr: /20GiB/ }, '', 'quota', 'ada@example.org', '--storage', 'much')
   t.match(await command('', 'quota', 'ada@example.org', '--storage', '1.5GiB', '--games', 'none'), {
     code: 0,
@@ -102,13 +103,14 @@ t.test('an administrator is made from a shell, and gets another password there',
   t.same(
     rows.map(({ action }) => action),
     [
-      ...['player.trust', 'player.role', 'player.create', 'player.quotas', 'report.dismiss', 'game.lift'],
+      ...['player.trust', 'player.role', 'player.create', 'player.quotas', ...(ALL ? DISMISSAL : []), 'game.lift'],
       ...['game.suspend', 'player.password', 'player.create'],
     ],
     'each command leaves a row, and one that failed or changed nothing leaves none',
   )
   const left = new Set<string>(rows.map(({ action }) => action))
-  for (const action of Object.values(ACTIONS)) if (action) t.ok(left.has(action), `${action} is in the audit`)
+  for (const action of Object.values(ACTIONS))
+    if (action && (ALL || !DISMISSAL.has(action))) t.ok(left.has(action), `${action} is in the audit`)
   for (const { by } of rows) t.match(by, { role: 'command', id: /./ })
   await inLongForm({ stdout: /^[^\n]*game.suspend[^\n]*\n$/ }, '', 'audit', '--search', 'Stolen')
   server.process.kill('SIGTERM')

@@ -81,23 +81,20 @@ t.test('a second server on a data folder is refused in one sentence that names t
     t.match(await other.ended, { code: 0 })
   })
 
-  first.process.kill('SIGTERM')
-  t.match(await first.ended, { code: 0 })
-  t.notOk(existsSync(join(cwd, 'data', 'lock')), 'who ends in order takes the name away')
-})
-
-t.test('kill -9 leaves no data folder locked', async (t) => {
-  const cwd = temporaryFolder(t)
-  for (let round = 0; round < amount(1, 3); round++) {
+  await t.test('kill -9 leaves no data folder locked', async (t) => {
+    const kill = async ({ ended }: Pick<typeof first, 'ended'>) => {
+      const { pid } = held(cwd)
+      process.kill(pid, 'SIGKILL')
+      await ended
+      t.equal(held(cwd).pid, pid, 'its name is still there')
+    }
+    await kill(first)
+    for (let round = 0; round < amount(0, 2); round++) await kill(await serve(t, cwd))
+    // A power cut may leave a truncated file.
+    writeFileSync(join(cwd, 'data', 'lock'), '{"pid": 1')
     const server = await serve(t, cwd)
-    const { pid } = held(cwd)
-    process.kill(pid, 'SIGKILL')
-    await server.ended
-    t.equal(held(cwd).pid, pid, 'its name is still there')
-  }
-  // A power cut may leave a truncated file.
-  writeFileSync(join(cwd, 'data', 'lock'), '{"pid": 1')
-  const server = await serve(t, cwd)
-  server.process.kill('SIGTERM')
-  t.match(await server.ended, { code: 0 })
+    server.process.kill('SIGTERM')
+    t.match(await server.ended, { code: 0 })
+    t.notOk(existsSync(join(cwd, 'data', 'lock')), 'who ends in order takes the name away')
+  })
 })
