@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
+import { inFull } from '../kit/extent.ts'
 import { run, systemNode, temporaryFolder } from './program.ts'
 
 const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'))
@@ -11,15 +12,21 @@ t.test('help lists the commands with examples', async (t) => {
   t.equal(code, 0)
   for (const command of ['serve', 'init', 'config', 'version']) t.match(stdout, new RegExp(`^  ${command}\\b`, 'm'))
   t.match(stdout, /Examples:\n {2}gameyard serve/)
-  const serve = await run(t, ['serve', '--help'])
-  t.equal(serve.code, 0)
-  t.match(serve.stdout, /--port <number>[\s\S]*Examples:/)
 })
 
 t.test('wrong usage ends with 2 and says what was meant', async (t) => {
   const unknown = await run(t, ['serv'])
   t.equal(unknown.code, 2)
   t.match(unknown.stderr, /unknown command 'serv'\n\(Did you mean serve\?\)/)
+})
+
+inFull(t)?.test('each command has a help of its own', async (t) => {
+  const serve = await run(t, ['serve', '--help'])
+  t.equal(serve.code, 0)
+  t.match(serve.stdout, /--port <number>[\s\S]*Examples:/)
+})
+
+inFull(t)?.test('a wrong option ends with 2 and says what was meant', async (t) => {
   const option = await run(t, ['serve', '--prot', '80'])
   t.equal(option.code, 2)
   t.match(option.stderr, /unknown option '--prot'\n\(Did you mean --port\?\)/)
@@ -36,10 +43,6 @@ for (const [name, node] of Object.entries(nodes)) {
   t.test(`it runs on ${name}`, { skip }, async (t) => {
     const options = { node: node as string }
     t.match(await run(t, ['version'], options), { code: 0, stdout: `gameyard ${version} (Node ` })
-    const { stdout } = await run(t, ['version', '--json'], options)
-    t.match(JSON.parse(stdout), { version, node: /^(24\.(1[2-9]|[2-9]\d)|2[5-9]|[3-9]\d)\b/ })
-    t.equal((await run(t, ['nonsense'], options)).code, 2)
-
     const cwd = temporaryFolder(t)
     writeFileSync(join(cwd, 'gameyard.yaml'), 'databse: {}\n')
     t.strictSame(await run(t, ['config', 'check'], { ...options, cwd }), {
@@ -47,8 +50,13 @@ for (const [name, node] of Object.entries(nodes)) {
       stdout: '',
       stderr: 'gameyard.yaml:1:1  unknown key `databse`, did you mean `database`?\n',
     })
-    writeFileSync(join(cwd, 'gameyard.yaml'), 'listen: { port: 9000 }\n')
-    t.match(await run(t, ['config', 'check'], { ...options, cwd }), { code: 0, stdout: 'gameyard.yaml is valid.\n' })
+    await inFull(t)?.test('and answers the rest', async (t) => {
+      const { stdout } = await run(t, ['version', '--json'], options)
+      t.match(JSON.parse(stdout), { version, node: /^(24\.(1[2-9]|[2-9]\d)|2[5-9]|[3-9]\d)\b/ })
+      t.equal((await run(t, ['nonsense'], options)).code, 2)
+      writeFileSync(join(cwd, 'gameyard.yaml'), 'listen: { port: 9000 }\n')
+      t.match(await run(t, ['config', 'check'], { ...options, cwd }), { code: 0, stdout: 'gameyard.yaml is valid.\n' })
+    })
   })
 }
 
@@ -59,9 +67,11 @@ t.test('config check tells machines too', async (t) => {
   t.equal(code, 1)
   const problem = { severity: 'error', key: 'listen.port', source: 'x.yaml', line: 2, column: 9 }
   t.match(JSON.parse(stdout), { valid: false, problems: [problem] })
-  const fine = await run(t, ['config', 'check', '--json'], { cwd })
-  t.equal(fine.code, 0)
-  t.strictSame(JSON.parse(fine.stdout), { valid: true, problems: [] })
+  await inFull(t)?.test('and that there is nothing to say', async (t) => {
+    const fine = await run(t, ['config', 'check', '--json'], { cwd })
+    t.equal(fine.code, 0)
+    t.strictSame(JSON.parse(fine.stdout), { valid: true, problems: [] })
+  })
 })
 
 t.test('config print shows what is in effect, secrets masked', async (t) => {
@@ -85,7 +95,10 @@ t.test('init writes a file that is valid, and overwrites none', async (t) => {
   t.match(await run(t, ['config', 'check'], { cwd }), { code: 0 })
   t.match(await run(t, ['init'], { cwd }), { code: 1, stderr: /^gameyard\.yaml is there already[^\n]*\n$/ })
   t.equal(readFileSync(join(cwd, 'gameyard.yaml'), 'utf8'), written)
+})
 
+inFull(t)?.test('init writes a preset', async (t) => {
+  const cwd = temporaryFolder(t)
   t.match(await run(t, ['init', 'jam.yaml', '--preset', 'lan-jam'], { cwd }), { code: 0 })
   t.match(await run(t, ['config', 'check', '--config', 'jam.yaml'], { cwd }), { code: 0 })
   t.match(await run(t, ['init', 'x.yaml', '--preset', 'lan-party'], { cwd }), { code: 2 })
@@ -95,6 +108,9 @@ t.test('init writes a file that is valid, and overwrites none', async (t) => {
 t.test('a worker that could run nothing says so', async (t) => {
   const none = await run(t, ['worker'], { env: { SERVICE_BLENDER__DRIVER: 'none' } })
   t.match(none, { code: 1, stdout: '', stderr: /blender\.driver is none/ })
+})
+
+inFull(t)?.test('a worker without a Blender or of no capacity says so', async (t) => {
   const missing = await run(t, ['worker', '--capacity', '2'], { env: { SERVICE_BLENDER__COMMAND: 'no-blender-here' } })
   t.match(missing, { code: 1, stderr: /No job can run here: There is no program no-blender-here/ })
   t.match(await run(t, ['worker', '--capacity', '0']), { code: 2, stderr: /expected a number from 1/ })

@@ -3,10 +3,11 @@ import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { amount } from '../kit/extent.ts'
+import { amount, inFull } from '../kit/extent.ts'
 import { GAMEYARD } from '../kit/gameyard.ts'
 import { freePort } from '../kit/server.ts'
-import { run, start, takenPort, temporaryFolder } from './program.ts'
+import { timeLimit } from '../kit/time-limit.ts'
+import { run, start, temporaryFolder } from './program.ts'
 
 async function serve(t: Test, cwd: string, data = 'data') {
   const port = await freePort()
@@ -29,11 +30,12 @@ t.test('a second server on a data folder is refused in one sentence that names t
   const sentence = `The data folder ${join(cwd, 'data')} is served by process ${pid} on ${host} since ${since} UTC, at ${address}: stop that, or choose another folder with --data.\n`
   const second = ['serve', '--port', String(await freePort()), '--data', 'data']
   t.match(await run(t, second, { cwd }), { code: 1, stderr: sentence })
-  const same = ['serve', '--port', String(first.port), '--data', 'data']
-  t.match(await run(t, same, { cwd }), { code: 1, stderr: sentence }, 'also where the port is taken, too')
   t.same(held(cwd), { pid, host, startedAt, address }, 'and the first goes on')
 
-  await t.test('while commands work beside it', async (t) => {
+  // In the short form backup.test.ts and admin.test.ts run these beside a server.
+  await inFull(t)?.test('while commands work beside it', async (t) => {
+    const same = ['serve', '--port', String(first.port), '--data', 'data']
+    t.match(await run(t, same, { cwd }), { code: 1, stderr: sentence }, 'also where the port is taken, too')
     t.match(await run(t, ['backup', 'b.tar', '--data', 'data'], { cwd }), { code: 0 })
     const admin = ['admin', 'create', '--email', 'ada@example.org', '--name', 'Ada', '--data', 'data']
     const made = start(t, admin, { cwd })
@@ -63,7 +65,7 @@ t.test('a second server on a data folder is refused in one sentence that names t
         execFile(
           'unshare',
           [...apart, ...GAMEYARD, ...second],
-          { cwd, env, timeout: 60_000 },
+          { cwd, env, timeout: timeLimit() },
           (error, _stdout, stderr) => resolve({ code: error?.code, stderr }),
         ),
       )
@@ -71,7 +73,7 @@ t.test('a second server on a data folder is refused in one sentence that names t
     },
   )
 
-  await t.test('a copy of the folder is free, whatever its file says', async (t) => {
+  await inFull(t)?.test('a copy of the folder is free, whatever its file says', async (t) => {
     cpSync(join(cwd, 'data'), join(cwd, 'copy'), { recursive: true })
     t.ok(existsSync(join(cwd, 'copy', 'lock')))
     const other = await serve(t, cwd, 'copy')
@@ -79,33 +81,20 @@ t.test('a second server on a data folder is refused in one sentence that names t
     t.match(await other.ended, { code: 0 })
   })
 
-  first.process.kill('SIGTERM')
-  t.match(await first.ended, { code: 0 })
-  t.notOk(existsSync(join(cwd, 'data', 'lock')), 'who ends in order takes the name away')
-})
-
-t.test('kill -9 leaves no data folder locked', async (t) => {
-  const cwd = temporaryFolder(t)
-  for (let round = 0; round < amount(1, 3); round++) {
+  await t.test('kill -9 leaves no data folder locked', async (t) => {
+    const kill = async ({ ended }: Pick<typeof first, 'ended'>) => {
+      const { pid } = held(cwd)
+      process.kill(pid, 'SIGKILL')
+      await ended
+      t.equal(held(cwd).pid, pid, 'its name is still there')
+    }
+    await kill(first)
+    for (let round = 0; round < amount(0, 2); round++) await kill(await serve(t, cwd))
+    // A power cut may leave a truncated file.
+    writeFileSync(join(cwd, 'data', 'lock'), '{"pid": 1')
     const server = await serve(t, cwd)
-    const { pid } = held(cwd)
-    process.kill(pid, 'SIGKILL')
-    await server.ended
-    t.equal(held(cwd).pid, pid, 'its name is still there')
-  }
-  // A power cut may leave a truncated file.
-  writeFileSync(join(cwd, 'data', 'lock'), '{"pid": 1')
-  const server = await serve(t, cwd)
-  server.process.kill('SIGTERM')
-  t.match(await server.ended, { code: 0 })
-})
-
-t.test('a port that is taken is said before anything is written', async (t) => {
-  const cwd = temporaryFolder(t)
-  const port = await takenPort(t)
-  t.match(await run(t, ['serve', '--port', String(port), '--data', 'data'], { cwd }), {
-    code: 1,
-    stderr: `Port ${port} is taken by another program; choose another with --port.\n`,
+    server.process.kill('SIGTERM')
+    t.match(await server.ended, { code: 0 })
+    t.notOk(existsSync(join(cwd, 'data', 'lock')), 'who ends in order takes the name away')
   })
-  t.notOk(existsSync(join(cwd, 'data')))
 })

@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
 import type { Check } from '../../clients/cli/doctor.ts'
 import { blenderWithoutNumpy } from '../kit/blender.ts'
+import { inFull } from '../kit/extent.ts'
 import { startServer } from '../kit/server.ts'
 import { run } from './program.ts'
 
@@ -23,8 +24,10 @@ async function examine(t: Test, cwd: string, config: object) {
 t.test('doctor looks at a platform on its own machine, and changes nothing', async (t) => {
   const cwd = mkdtempSync(join(tmpdir(), 'gameyard-doctor-'))
   t.teardown(() => rmSync(cwd, { recursive: true, force: true }))
-  const none = await examine(t, cwd, { blender: { driver: 'none' } })
-  t.match(none.found, { 'Data folder': { status: 'warning' }, Database: { message: /first start makes it/ } })
+  await inFull(t)?.test('also before its first start', async (t) => {
+    const none = await examine(t, cwd, { blender: { driver: 'none' } })
+    t.match(none.found, { 'Data folder': { status: 'warning' }, Database: { message: /first start makes it/ } })
+  })
 
   const server = await startServer(t, { folder: cwd, config: { blender: { driver: 'none' } } })
   const config = { listen: { port: server.port }, blender: { driver: 'none' } }
@@ -44,8 +47,9 @@ t.test('doctor looks at a platform on its own machine, and changes nothing', asy
     Platform: { status: 'ok', message: /is ready/ },
     Proxy: { status: 'ok' },
   })
-  const text = await run(t, ['doctor'], { cwd })
-  t.match(text, { code: 0, stdout: /ok +Database +whole/ })
+  await inFull(t)?.test('the findings are printed for people too', async (t) => {
+    t.match(await run(t, ['doctor'], { cwd }), { code: 0, stdout: /ok +Database +whole/ })
+  })
 
   t.test('each thing that is wrong has its finding', async (t) => {
     chmodSync(join(cwd, 'data'), 0o755)
@@ -74,7 +78,7 @@ t.test('doctor looks at a platform on its own machine, and changes nothing', asy
     })
   })
 
-  t.test('a Blender without numpy is found, and the package that has it', async (t) => {
+  inFull(t)?.test('a Blender without numpy is found, and the package that has it', async (t) => {
     const command = blenderWithoutNumpy(t)
     if (!command) return
     const blender = { driver: 'subprocess', command, unsafe: true }

@@ -6,6 +6,7 @@ import type { Test } from 'tap'
 import { skipWithout } from './components.ts'
 import { ALL } from './extent.ts'
 import { atProcessEnd } from './process-end.ts'
+import { timeLimit } from './time-limit.ts'
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
 /**
@@ -71,8 +72,18 @@ async function sharedBrowser(program: string, extra: readonly string[]): Promise
   return browser
 }
 
-const launch = (program: string, extra: readonly string[]) =>
-  chromium.launch({ ...BROWSER, executablePath: program, args: [...flags, ...extra] })
+/** Launches a browser. Pages of its contexts wait as long as tests do, and not Playwright's 30 seconds. */
+async function launch(program: string, extra: readonly string[]): Promise<Browser> {
+  const options = { ...BROWSER, executablePath: program, args: [...flags, ...extra], timeout: timeLimit(120) }
+  const browser = await chromium.launch(options)
+  const newContext = browser.newContext.bind(browser)
+  browser.newContext = async (options) => {
+    const context = await newContext(options)
+    context.setDefaultTimeout(timeLimit())
+    return context
+  }
+  return browser
+}
 
 /** A page that records console errors, refused resources, uncaught exceptions and external requests. */
 export interface WatchedPage {

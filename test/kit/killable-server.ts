@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * Starts a program that serves the platform, and waits until it is ready. It ends when its standard input closes, so it
- * ends with this process in every case.
+ * Starts a program that serves the platform, and waits until it is ready, however long that takes. It ends when its
+ * standard input closes, so it ends with this process in every case.
  *
  * @param program a file of TypeScript, run with the folder, the port and `rest` as its arguments
  */
@@ -18,11 +18,11 @@ export async function startKillable(
     stdio: ['pipe', 'ignore', 'inherit'],
     env: { PATH, NODE_COMPILE_CACHE },
   })
-  for (let tries = 0; tries < 600; tries++) {
-    if (child.exitCode !== null) throw new Error(`The server ended with ${child.exitCode}.`)
+  for (;;) {
+    const end = child.exitCode ?? child.signalCode
+    if (end !== null) throw new Error(`The server ended with ${end}.`)
     const answer = await fetch(`http://localhost:${port}/readyz`).catch(() => null)
     if (answer?.ok) return child
     await sleep(50)
   }
-  throw new Error('The server did not come up.')
 }

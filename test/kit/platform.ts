@@ -7,7 +7,7 @@ import type { Plugin } from '../../core/plugin.ts'
 import { plugins as builtins } from '../../plugins/index.ts'
 import { manualClock } from './driver-context.ts'
 import { startKernel } from './kernel.ts'
-import { freePort } from './server.ts'
+import { freePort, GAME_PORTS } from './server.ts'
 
 export interface PlatformOptions {
   /** Configuration sections that override the test defaults. */
@@ -52,7 +52,9 @@ const CHEAP_PASSWORDS = { passwordHashing: { memory: 8, passes: 1 } }
 /** Starts the whole platform, or some of its plugins, on SQLite in memory. It ends with the test. */
 export async function startPlatform(t: Test, options: PlatformOptions = {}) {
   const host = typeof options.listen === 'string' ? options.listen : '127.0.0.1'
-  const port = options.listen ? await freePort() : 8080
+  const { games, lan } = (options.config ?? {}) as { games?: { origins?: string }; lan?: { enabled?: boolean } }
+  const isByPort = games?.origins === 'port' || lan?.enabled
+  const port = options.listen ? await freePort(isByPort ? GAME_PORTS : undefined) : 8080
   const clock = manualClock()
   const builtin = (name: string) => options.only?.includes(name) ?? true
   const chosen = builtins.filter(({ name }) => builtin(name))

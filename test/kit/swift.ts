@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import { absent } from './components.ts'
 import { freePort } from './server.ts'
+import { timeLimit } from './time-limit.ts'
 import { endWithParent } from './watchdog.ts'
 
 const run = promisify(execFile)
@@ -71,7 +72,9 @@ export async function startSwift(): Promise<Swift> {
       await writeFile(
         join(folder, `${store}.conf`),
         `[DEFAULT]\n${shared}\nbind_port = ${ports[index]}\ndevices = ${data}\nmount_check = false\n` +
-          `[pipeline:main]\npipeline = ${store}-server\n[app:${store}-server]\nuse = egg:swift#${store}\n`,
+          `[pipeline:main]\npipeline = ${store}-server\n[app:${store}-server]\nuse = egg:swift#${store}\n` +
+          // Lists must have what was stored, however slow the machine is.
+          (store === 'object' ? 'container_update_timeout = 60\nnode_timeout = 60\nconn_timeout = 10\n' : ''),
       )
     await writeFile(join(folder, 'proxy.conf'), proxySettings(shared, proxy, memcache))
 
@@ -132,6 +135,8 @@ bind_port = ${port}
 pipeline = catch_errors cache listing_formats s3api tempauth copy slo dlo proxy-server
 [app:proxy-server]
 use = egg:swift#proxy
+conn_timeout = 10
+node_timeout = 60
 allow_account_management = true
 account_autocreate = true
 [filter:catch_errors]
@@ -161,9 +166,9 @@ async function idsOf(user: string): Promise<[number, number]> {
   return [Number(uid), Number(gid)]
 }
 
-/** Resolves when a port takes connections; rejects after 30 s, or when one of the processes ended. */
+/** Resolves when a port takes connections; rejects after `timeLimit(120)`, or when one of the processes ended. */
 async function listening(port: number, processes: ChildProcess[]): Promise<void> {
-  for (const deadline = Date.now() + 120_000; Date.now() < deadline; await sleep(100)) {
+  for (const deadline = Date.now() + timeLimit(120); Date.now() < deadline; await sleep(100)) {
     const dead = processes.find((child) => child.exitCode !== null || child.signalCode !== null)
     if (dead) throw new Error(`${dead.spawnfile} ended by itself.`)
     const open = await new Promise<boolean>((resolve) => {

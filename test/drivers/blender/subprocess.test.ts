@@ -52,7 +52,8 @@ t.test('with unsafe: true it runs without a sandbox, in so many words', async (t
   const executor = await subprocess.create({ ...settings, unsafe: true }, driverContext({ dataDir }))
   t.teardown(() => executor.close())
   const output = t.testdir()
-  const run = (script: string, timeoutSeconds = 60) =>
+  // A start of Blender may take twenty times as long beside other work.
+  const run = (script: string, timeoutSeconds = 240) =>
     executor.run({
       ...{ id: 'unsafe', files: [{ path: 'main.py', content: script }], main: 'main.py', artifacts: ['a.txt'], output },
       limits: { timeoutSeconds, artifactBytes: 1000, logBytes: 100_000 },

@@ -12,6 +12,7 @@ import { testStorageDriver } from '../../../drivers/storage/conformance.ts'
 import { BlobNotFound, DigestMismatch, StorageUnavailable } from '../../../drivers/storage/interface.ts'
 import s3 from '../../../drivers/storage/s3.ts'
 import { driverContext } from '../../kit/driver-context.ts'
+import { until } from '../../kit/until.ts'
 import { startProxy } from './proxy.ts'
 
 const directory = await mkdtemp(join(tmpdir(), 'gameyard-s3-'))
@@ -86,7 +87,7 @@ t.test('an upload that nobody commits is not listed, and is removed after two da
   ] as const) {
     const clock = { now: () => new Date(Date.now() + hours * 3_600_000) }
     const later = await s3.create(shared, { ...context, clock })
-    for (let tries = 0; tries < 20 && (await objects()) !== left; tries++) await new Promise((r) => setTimeout(r, 50))
+    await until(async () => (await objects()) === left)
     t.equal(await objects(), left, `after ${hours} hours`)
     await later.close()
   }

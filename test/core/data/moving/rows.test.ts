@@ -61,6 +61,10 @@ const row = fc.record({
   text,
 })
 
+/** The short form always tries the same rows. */
+const SEED = amount(20_261_125, Date.now() % 2 ** 31)
+t.comment(`seed ${SEED}`)
+
 t.test('rows of every type are the same after a move there and back', needsPostgres, async (t) => {
   const migrations = [await migrationOf(entities)]
   await fc.assert(
@@ -93,7 +97,7 @@ t.test('rows of every type are the same after a move there and back', needsPostg
         })
       },
     ),
-    { numRuns: amount(2, 60) },
+    { numRuns: amount(2, 60), seed: SEED },
   )
 })
 
@@ -107,13 +111,23 @@ t.test('the target numbers new rows where the source would go on', needsPostgres
   const target = await openPlace(t, to, { entities, migrations })
   const next = await target.em().insert(Parent, { name: 'four' })
   t.equal(next, 4)
-  await t.rejects(target.em().insert(Child, { ...fc.sample(row, 1)[0], parent: 99 } as never), /foreign key/i)
+  await t.rejects(
+    target.em().insert(Child, { ...fc.sample(row, { numRuns: 1, seed: SEED })[0], parent: 99 } as never),
+    /foreign key/i,
+  )
   await target.em().nativeUpdate(Parent, { name: 'four' }, { name: 'five' })
 })
 
 /** The rows as JSON. PostgreSQL orders the keys of JSON objects, pads decimals and prints seven digits of a `float`. */
 async function childrenOf(db: Database): Promise<string> {
-  const rows = await db.em().find(Child, {}, { orderBy: { second: 'asc', first: 'asc' }, populate: ['parent'] })
+  const keys = await db.query<{ first: string; second: string }>(
+    'select first, cast(second as text) as second from a_children order by a_children.second, first',
+  )
+  const rows = []
+  // Each row by itself: MikroORM reads numbers of SQLite as floating-point numbers, and takes rows whose keys become equal
+  // by that for one.
+  for (const { first, second } of keys)
+    rows.push(await db.em().findOneOrFail(Child, { first, second: BigInt(second) }, { populate: ['parent'] }))
   const plain = rows.map((row) => ({
     ...row,
     weight: Math.fround(row.weight),
@@ -128,4 +142,6 @@ async function childrenOf(db: Database): Promise<string> {
 
 /** MikroORM reads numbers of SQLite as floating-point numbers, and this every digit. */
 const exactOf = (db: Database) =>
-  db.query('select cast(second as text) as second, cast(big as text) as big from a_children order by second, big')
+  db.query(
+    'select cast(second as text) as second, cast(big as text) as big from a_children order by a_children.second, first',
+  )
