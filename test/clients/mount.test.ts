@@ -10,6 +10,7 @@ import { createAuth } from '../../clients/adapter/express.ts'
 import { expectNoAxeViolations, openBrowser, openPage, screenshot } from '../kit/browser.ts'
 import { inFull } from '../kit/extent.ts'
 import { type PlayerClient, startPlatform } from '../kit/platform.ts'
+import { timeLimit } from '../kit/time-limit.ts'
 import { deploy } from '../plugins/game-edge/kit.ts'
 
 const page = (body: string) =>
@@ -52,7 +53,7 @@ interface TokenAnswer {
   expires_in: number
 }
 
-t.test('a mounted button signs in, becomes the player, and signs out', { timeout: 120_000 }, async (t) => {
+t.test('a mounted button signs in, becomes the player, and signs out', { timeout: timeLimit(120) }, async (t) => {
   const browser = await openBrowser(t)
   if (!browser) return
   const platform = await startPlatform(t, { listen: true })
@@ -108,7 +109,7 @@ t.test('a mounted button signs in, becomes the player, and signs out', { timeout
   }
 })
 
-inFull(t)?.test('a hosted game mounts it from its own address', { timeout: 60_000 }, async (t) => {
+inFull(t)?.test('a hosted game mounts it from its own address', { timeout: timeLimit(60) }, async (t) => {
   const browser = await openBrowser(t)
   if (!browser) return
   const platform = await startPlatform(t, { listen: true })
@@ -131,7 +132,7 @@ inFull(t)?.test('a hosted game mounts it from its own address', { timeout: 60_00
 
 inFull(t)?.test(
   'the hosted widget leads to the portal and back to the game’s own callback',
-  { timeout: 60_000 },
+  { timeout: timeLimit(60) },
   async (t) => {
     const browser = await openBrowser(t)
     if (!browser) return

@@ -9,6 +9,7 @@ import t from 'tap'
 import { inFull } from '../kit/extent.ts'
 import { type FreshProject, freshProject, packClient, plainEnvironment } from '../kit/packages.ts'
 import { startPlatform } from '../kit/platform.ts'
+import { timeLimit } from '../kit/time-limit.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
@@ -51,7 +52,7 @@ async function weigh({ folder }: FreshProject, code: string, external: string[] 
 }
 
 for (const name of Object.keys(BUDGETS)) {
-  t.test(`@gameyard/${name}, packed and installed in a fresh folder`, { timeout: 120_000 }, async (t) => {
+  t.test(`@gameyard/${name}, packed and installed in a fresh folder`, { timeout: timeLimit(120) }, async (t) => {
     const packed = packClient(t, name)
     t.equal(packed.name, `@gameyard/${name}`)
     for (const path of ['package.json', 'README.md', 'LICENSE']) t.ok(packed.files.includes(path), path)
@@ -81,7 +82,7 @@ for (const name of Object.keys(BUDGETS)) {
 
 inFull(t)?.test(
   'a developer’s program in a fresh folder: it runs, and its types hold',
-  { timeout: 120_000 },
+  { timeout: timeLimit(120) },
   async (t) => {
     const platform = await startPlatform(t, { listen: true })
     const { token } = await platform.program(await platform.signUp({ name: 'Ada' }))

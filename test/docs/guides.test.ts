@@ -10,11 +10,12 @@ import { aiConfig, openai, startAiServer } from '../kit/ai-server.ts'
 import { openBrowser } from '../kit/browser.ts'
 import { hasPrograms } from '../kit/components.ts'
 import { linkedProject } from '../kit/packages.ts'
+import { timeLimit } from '../kit/time-limit.ts'
 import { ask } from '../kit/upload.ts'
 import { blocksOf, guideNames, guideText } from './blocks.ts'
 import { type Place, Reader } from './reader.ts'
 
-t.setTimeout(900_000)
+t.setTimeout(timeLimit(900))
 
 /** Guides with separate, more thorough tests. */
 const ELSEWHERE = ['writing-a-driver', 'writing-a-plugin']

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { startPlatform } from '../../kit/platform.ts'
+import { until } from '../../kit/until.ts'
 
 const DAY = 86_400_000
 
@@ -133,7 +134,7 @@ t.test('nobody can be found in what is kept, and hashes go when their day is ove
   clock.advance(DAY)
   app.games.count.play(game.id, player.id)
   await app.games.count.flush()
-  await waitFor(async () => (await hashes()).length === 1)
+  await until(async () => (await hashes()).length === 1)
   t.notOk(today.includes((await hashes())[0] ?? ''), 'nor across two days')
   t.match((await app.games.analytics(player.id, game.id, {})).totals, { plays: 2, uniquePlayers: 2 })
 })
@@ -162,10 +163,3 @@ t.test('the most played come first, found by an index, page by page', async (t) 
   t.match(plan.map(({ detail }) => detail).join(), /games_visibility_deleted_at_plays_id_index/)
   t.notMatch(plan.map(({ detail }) => detail).join(), /TEMP B-TREE/, 'nothing is sorted')
 })
-
-async function waitFor(holds: () => Promise<boolean>): Promise<void> {
-  for (let round = 0; round < 100; round++) {
-    if (await holds()) return
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
-}
