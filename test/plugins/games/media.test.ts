@@ -1,9 +1,11 @@
+import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
-import { request } from 'node:http'
+import { type IncomingMessage, request } from 'node:http'
 import { join, resolve } from 'node:path'
 import t from 'tap'
 import { inspect } from '../../../plugins/games/media/inspect.ts'
 import { type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
+import { until } from '../../kit/until.ts'
 import { gif, largePng, png, sendFile } from './pictures.ts'
 
 const folder = resolve(import.meta.dirname, '../../fixtures/media')
@@ -154,7 +156,6 @@ t.test('whatever bytes come, they are taken or refused, never a fault', async (t
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
     return state / 2 ** 32
   }
-  const begun = performance.now()
   for (const name of Object.keys(FIXTURES)) {
     for (let round = 0; round < 300; round++) {
       const file = Buffer.from(fixture(name))
@@ -166,7 +167,6 @@ t.test('whatever bytes come, they are taken or refused, never a fault', async (t
       })
     }
   }
-  t.ok(performance.now() - begun < 20_000)
 })
 
 t.test('only the owner adds and removes, and the body is not read before that is known', async (t) => {
@@ -198,32 +198,30 @@ t.test('only the owner adds and removes, and the body is not read before that is
   t.equal((await player.get(path)).status, 404)
   t.same(await blobs(platform), [])
 
-  t.equal(await brokenUpload(platform, program.token ?? '', url), 'cut', 'a connection that breaks')
+  await breakUpload(platform, program.token ?? '', url)
+  await until(() => temporary(platform).length === 0)
   t.same(await blobs(platform), [])
-  t.same(temporary(platform), [])
   t.same((await program.get(`/api/games/${game.id}`)).body.media, [])
 })
 
-/** Begins an upload over a socket and closes it halfway. */
-function brokenUpload(platform: Platform, token: string, path: string): Promise<string> {
-  return new Promise((resolve) => {
-    const headers = {
-      authorization: `Bearer ${token}`,
-      'content-type': 'multipart/form-data; boundary=x',
-      'content-length': 100_000,
-    }
-    const { port } = new URL(platform.portal)
-    const upload = request({
-      host: '127.0.0.1',
-      port,
-      path,
-      method: 'POST',
-      headers: { ...headers, host: `localhost:${port}` },
-    })
-    upload.on('error', () => setTimeout(() => resolve('cut'), 200))
-    upload.write('--x\r\nContent-Disposition: form-data; name="file"; filename="a.png"\r\n\r\n')
-    upload.write(png(4, 4), () => setTimeout(() => upload.destroy(), 100))
-  })
+/** Begins an upload over a socket and closes it halfway. Resolves when the server has noticed it. */
+async function breakUpload({ app, portal }: Platform, token: string, path: string): Promise<void> {
+  const { host, port } = new URL(portal)
+  const headers = {
+    authorization: `Bearer ${token}`,
+    'content-type': 'multipart/form-data; boundary=x',
+    'content-length': 100_000,
+  }
+  const upload = request({ host: '127.0.0.1', port, path, method: 'POST', headers: { ...headers, host } })
+  upload.on('error', () => {})
+  const begun = once(app.server, 'request')
+  const head = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.png"\r\n\r\n'
+  upload.write(Buffer.concat([Buffer.from(head), png(4, 4)]))
+  const [incoming] = (await begun) as [IncomingMessage]
+  const closed = new Promise((resolve) => incoming.once('close', resolve))
+  await until(() => incoming.socket.bytesRead > head.length + png(4, 4).length)
+  upload.destroy()
+  await closed
 }
 
 t.test('the cover is chosen, a game has twelve at the most, and uploads at once are all kept', async (t) => {
