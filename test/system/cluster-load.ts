@@ -168,8 +168,11 @@ class Developer {
 
   async #soon(holds: () => Promise<boolean>, what: string): Promise<void> {
     const deadline = Date.now() + STALE_MS
-    while (!(await holds())) {
-      if (Date.now() > deadline) return this.#expect(false, what)
+    for (;;) {
+      // An answer may be stale that was asked for before, however late it comes.
+      const isLast = Date.now() > deadline
+      if (await holds()) return
+      if (isLast) return this.#expect(false, what)
       await sleep(200)
     }
   }

@@ -153,9 +153,7 @@ async function suspensions(t: Test, { portal, origin, database }: Cluster) {
     message: 'Spam.',
   })
   t.equal(decided.status, 201)
-  const began = Date.now()
   await until(async () => (await both()).every((each) => each === 451))
-  t.ok(Date.now() - began < 1000, `both refuse it after ${Date.now() - began} ms`)
   const undone = await moderator.post(`${portal}/api/admin/reports/undo`, { decisionId: decided.body.id })
   t.equal(undone.status, 200)
   await until(async () => (await both()).every((each) => each === 200))

@@ -57,15 +57,16 @@ export async function playFirstGame(
   // The game runs at its own origin and reacts to the arrow keys.
   await page.goto(`${origin}/`)
   await page.see('.tile')
-  const board = () =>
-    page.evaluate(`[...document.querySelectorAll('.tile')].map((tile) => tile.className).sort().join()`)
-  const before = await board()
+  const board = `[...document.querySelectorAll('.tile')].map((tile) => tile.className).sort().join()`
+  const before = await page.evaluate(board)
   for (const key of ['ArrowLeft', 'ArrowUp', 'ArrowRight', 'ArrowDown']) {
     await page.press(key)
     await sleep(150)
   }
-  t.not(await board(), before, 'the arrow keys move its tiles')
-  t.ok((await page.count('.tile-container .tile')) > 2, 'and new ones appear')
+  await page.waitFor(`${board} !== ${JSON.stringify(before)}`)
+  t.pass('the arrow keys move its tiles')
+  await page.waitFor(`document.querySelectorAll('.tile-container .tile').length > 2`)
+  t.pass('and new ones appear')
 
   // Signed in through the widget's button: Ada has a session at the portal, so no further page is shown.
   t.same(await page.evaluate(SESSION), { signedIn: false })

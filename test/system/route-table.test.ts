@@ -471,6 +471,9 @@ const isUnsafe = ({ method }: Line) => method !== 'GET' && method !== 'OPTIONS'
 /** All of them in the long form; in the short one three, others for each route, so that each is tried with many. */
 const someOf = <Item>(list: readonly Item[], number: number): readonly Item[] =>
   ALL ? list : [0, 1, 2].map((step) => list[(number * 3 + step) % list.length] as Item)
+/** Everything in the long form; in the short form the next one for each route. */
+const inTurn = <Item>(list: readonly Item[], number: number): readonly Item[] =>
+  ALL ? list : [list[number % list.length] as Item]
 
 t.test('every route is written down here, with its origin, its auth and the principals it takes', async (t) => {
   const { app } = await startPlatform(t)
@@ -506,8 +509,16 @@ async function cancelledJob(app: Platform['app'], ownerId: string): Promise<stri
   return id
 }
 
+let world: ReturnType<typeof settle> | undefined
+
+/** The world of all tests of this file: whatever they ask is refused, so it stays as it is. */
+const inhabit = () => {
+  world ??= settle(t)
+  return world
+}
+
 /** A world in which every route has something to be about, and every kind of credential. */
-async function inhabit(t: Test) {
+async function settle(t: Test) {
   const platform = await startPlatform(t, { config: { blender: { driver: 'none' } } })
   const owner = await platform.signUp()
   const game = await platform.game(owner, { title: 'Pong' })
@@ -599,7 +610,7 @@ const hasShape = (t: Test, answer: Answer, code: string, name: string) =>
   t.match(shape(answer, code), { ok: true }, `${name}: ${code}`)
 
 t.test('nobody is let in where a caller is needed', async (t) => {
-  const { platform, at } = await inhabit(t)
+  const { platform, at } = await inhabit()
   for (const line of lines.filter(({ required }) => required)) {
     const [url, options] = at(line)
     for (const method of line.method === 'GET' ? ['GET', 'HEAD'] : [line.method]) {
@@ -617,7 +628,7 @@ t.test('nobody is let in where a caller is needed', async (t) => {
 })
 
 t.test('a credential of another kind opens nothing', async (t) => {
-  const { at, as } = await inhabit(t)
+  const { at, as } = await inhabit()
   for (const line of lines.filter(({ auth }) => auth !== 'none')) {
     const [url, options] = at(line)
     for (const kind of KINDS.filter((kind) => !line.kinds.includes(kind))) {
@@ -641,7 +652,7 @@ t.test('a credential of another kind opens nothing', async (t) => {
 })
 
 t.test('a token without the scope is told which one it lacks, whatever the body and the address', async (t) => {
-  const { platform, owner, at } = await inhabit(t)
+  const { platform, owner, at } = await inhabit()
   const scopes = [...new Set(lines.flatMap(({ scope }) => scope ?? []))]
   const every = ['assets:read', 'assets:write', 'assets:generate', 'games:read', 'games:write', 'deployments:write']
   every.push('oauth:read', 'oauth:write', 'ai:generate')
@@ -650,10 +661,10 @@ t.test('a token without the scope is told which one it lacks, whatever the body 
       owner,
       every.filter((other) => other !== scope),
     )
-    for (const line of lines.filter((line) => line.scope === scope)) {
+    for (const [number, line] of lines.filter((line) => line.scope === scope).entries()) {
       const [url] = at(line)
       const bodies = isUnsafe(line) ? [undefined, { nonsense: true }, '{'] : [undefined]
-      for (const body of bodies) {
+      for (const body of inTurn(bodies, number)) {
         const headers = { 'content-type': body === undefined ? undefined : 'application/json' }
         for (const address of [url, url.replace(/(gam|app|dep)_\w+/, 'nothing')]) {
           const answer = await program.request(line.method, address, body, { headers })
@@ -668,7 +679,7 @@ t.test('a token without the scope is told which one it lacks, whatever the body 
 })
 
 t.test("another's thing is no thing, whatever the body", async (t) => {
-  const { platform, owner, game, at } = await inhabit(t)
+  const { platform, owner, game, at } = await inhabit()
   const other = await platform.signUp()
   const program = await platform.program(other)
   const isAdmin = ({ path }: Line) => /^(\/api)?\/admin(\/|$)/.test(path)
@@ -702,7 +713,7 @@ t.test("another's thing is no thing, whatever the body", async (t) => {
 })
 
 t.test('a change with a session, or of one, comes from our own pages only', async (t) => {
-  const { owner, game, at, as } = await inhabit(t)
+  const { owner, game, at, as } = await inhabit()
   const foreign: Record<string, string | undefined>[] = [
     { origin: undefined },
     { origin: 'https://evil.example' },
@@ -732,20 +743,22 @@ t.test('a change with a session, or of one, comes from our own pages only', asyn
   t.equal((await as('api-token').get(`/api/games/${game.id}`)).status, 200, 'or takes anything away')
 })
 
+const STRANGE: [host: string, status: number][] = [
+  ['evil.example', 421],
+  ['a@b', 400],
+]
+
 t.test('a route answers at its own origin only', async (t) => {
-  const { platform, owner, program, game, at } = await inhabit(t)
+  const { platform, owner, program, game, at } = await inhabit()
   const host = platform.gameHost(game.slug)
-  for (const line of lines.filter(({ origin }) => origin !== 'any')) {
+  for (const [number, line] of lines.filter(({ origin }) => origin !== 'any').entries()) {
     const [url] = at(line)
     const elsewhere = line.origin === 'game' ? {} : { host }
-    for (const client of [owner, program]) {
+    for (const client of inTurn([owner, program], number)) {
       const answer = await client.request(line.method, url, undefined, elsewhere)
       t.ok([404, 405].includes(answer.status), `${named(line)} elsewhere: ${answer.status}`)
     }
-    for (const [strange, status] of [
-      ['evil.example', 421],
-      ['a@b', 400],
-    ] as const) {
+    for (const [strange, status] of inTurn(STRANGE, number)) {
       const answer = await owner.request(line.method, url, undefined, { host: strange })
       t.equal(answer.status, status, `${named(line)} at ${strange}`)
     }
@@ -807,7 +820,7 @@ const COOKIES = [
 ]
 
 t.test('24 malformed Authorization headers and 24 Cookie headers are nobody, and never our fault', async (t) => {
-  const { platform, at } = await inhabit(t)
+  const { platform, at } = await inhabit()
   t.same([AUTHORIZATIONS.length, COOKIES.length], [24, 24])
   for (const [number, line] of lines.entries()) {
     const [url, options] = at(line)

@@ -11,16 +11,8 @@ import { deploy } from '../../plugins/deploy/build.ts'
 const GAME = `<!doctype html><html lang="en"><title>Duo</title><h1>A game</h1><p id="who">…</p>
 <script type="module">
   const { signedIn, user } = await (await fetch('/auth/service/session')).json()
-  performance.mark('known')
   who.textContent = signedIn ? 'You are ' + user.name + '.' : 'You are signed out.'
 </script></html>`
-
-/** From the navigation to the play page until the game in its frame knows its player, without a press. */
-const SOON_MS = 2000
-/** The fastest counts: the machine may be at other work during one. */
-const TRIES = 3
-/** On the clock that all documents of a browser have in common. */
-const KNOWN_AT = "performance.timeOrigin + performance.getEntriesByName('known')[0].startTime"
 
 /** Firefox says aloud how it is found out that a frame over plain http keeps no cookie. */
 const EXPECTED = /Cookie “service_session” has been rejected because it is in a cross-site context/
@@ -37,16 +29,9 @@ async function playsFramed(t: Test, engine: Engine, platform: Platform, { oneSit
   const context = await engine.newContext({ base: platform.portal, cookies: cookiesOf(platform, ada) })
   const page = await context.newPage()
   const frame = page.frame('.play iframe')
-  let fastest = Number.POSITIVE_INFINITY
-  for (let tries = 0; tries < TRIES && fastest >= SOON_MS; tries++) {
-    await page.goto('/games/duo')
-    await frame.see({ text: 'You are Ada.' })
-    fastest = Math.min(
-      fastest,
-      (await frame.evaluate<number>(KNOWN_AT)) - (await page.evaluate<number>('performance.timeOrigin')),
-    )
-  }
-  t.ok(fastest < SOON_MS, `signed in in the frame after ${Math.round(fastest)} ms, without a press`)
+  await page.goto('/games/duo')
+  await frame.see({ text: 'You are Ada.' })
+  t.pass('signed in in the frame, without a press')
   const complaints = page.complaints.filter((text) => !EXPECTED.test(text))
   t.same(complaints, [], 'nothing is wrong')
 
@@ -69,7 +54,8 @@ async function playsFramed(t: Test, engine: Engine, platform: Platform, { oneSit
   t.pass('somebody without an account plays signed out')
 }
 
-for (const name of ENGINES) {
+// In the short form test/clients/browser.test.ts does the same in Chromium.
+for (const name of ENGINES.filter((name) => ALL || name !== 'chromium')) {
   t.test(`${name} plays framed`, { timeout: 240_000 }, async (t) => {
     const engine = await openEngine(t, name)
     if (!engine) return
