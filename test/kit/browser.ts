@@ -6,7 +6,6 @@ import type { Test } from 'tap'
 import { skipWithout } from './components.ts'
 import { ALL } from './extent.ts'
 import { atProcessEnd } from './process-end.ts'
-import { timeLimit } from './time-limit.ts'
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
 /**
@@ -72,12 +71,8 @@ async function sharedBrowser(program: string, extra: readonly string[]): Promise
   return browser
 }
 
-async function launch(program: string, extra: readonly string[]): Promise<Browser> {
-  const browser = await chromium.launch({ ...BROWSER, executablePath: program, args: [...flags, ...extra] })
-  // Playwright gives up after 30 s, however slow the machine is.
-  browser.on('context', (context) => context.setDefaultTimeout(timeLimit()))
-  return browser
-}
+const launch = (program: string, extra: readonly string[]) =>
+  chromium.launch({ ...BROWSER, executablePath: program, args: [...flags, ...extra] })
 
 /** A page that records console errors, refused resources, uncaught exceptions and external requests. */
 export interface WatchedPage {

@@ -6,13 +6,14 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
+import { allocatorEnvironment, NODE_FLAGS } from '../../bin/node-flags.js'
 import { GAMEYARD } from './gameyard.ts'
 import { endWithParent } from './watchdog.ts'
 
 export interface ServerOptions {
   /** The program and its first arguments. Default: `GAMEYARD` */
   program?: string[]
-  /** The sections of the configuration file, in addition to a free port. */
+  /** The sections of the configuration file, in addition to a free port and to Blender, which is off. */
   config?: Record<string, unknown>
   /** The working folder, which the caller owns; by default one that is removed with the test. */
   folder?: string
@@ -38,16 +39,25 @@ export interface Server {
 /** The owner of a server, with which it ends: a test or the process. */
 type Owner = { teardown(ending: () => Promise<void>): void }
 
+/** Each start would run Blender to learn its version, which takes as long as the start. Tests of Blender turn it on. */
+const WITHOUT_BLENDER = { blender: { driver: 'none' } }
+
+/** Otherwise the program would start Node again to set these. test/bin/serve.test.ts starts it without them. */
+const withFlags = ([command, ...first]: readonly string[]): string[] =>
+  command === process.execPath ? [command, ...NODE_FLAGS, ...first] : [command as string, ...first]
+
 /** Starts the platform in a separate process and waits until it is ready. It ends with the test. */
 export async function startServer(t: Owner, options: ServerOptions = {}): Promise<Server> {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'gameyard-server-'))
   const port = options.port ?? (await freePort())
-  writeFileSync(join(folder, 'gameyard.yaml'), stringify({ ...options.config, listen: { port } }))
-  const [command = '', ...first] = options.program ?? GAMEYARD
-  const own = Object.entries(process.env).filter(([name]) => !/^(SERVICE_|NODE_|TAP)/.test(name))
+  writeFileSync(join(folder, 'gameyard.yaml'), stringify({ ...WITHOUT_BLENDER, ...options.config, listen: { port } }))
+  const [command = '', ...first] = options.program ?? withFlags(GAMEYARD)
+  // Servers share their compiled code with the commands that tests run.
+  const own = Object.entries(process.env).filter(([name]) => !/^(SERVICE_|NODE_(?!COMPILE_CACHE$)|TAP)/.test(name))
+  const env = { ...Object.fromEntries(own), ...options.env }
   const child = spawn(command, [...first, 'serve'], {
     cwd: folder,
-    env: { ...Object.fromEntries(own), ...options.env },
+    env: allocatorEnvironment(env) ?? env,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   endWithParent(child)
