@@ -56,7 +56,7 @@ const session = (page: Page) => page.evaluate(() => fetch('/auth/service/session
 const inRoom = (page: Page) => page.waitForFunction(() => 'duo' in window)
 
 t.test('two players sign in through the widget and meet in a room', { timeout: timeLimit(120) }, async (t) => {
-  const browser = await openBrowser(t, [], { whole: true })
+  const browser = await openBrowser(t)
   if (!browser) return
   const { platform, owner, url } = await playground(t)
   const bob = await platform.signUp({ name: 'Bob' })

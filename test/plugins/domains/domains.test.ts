@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import WebSocket from 'ws'
 import { type Dns, publish, startDns } from '../../kit/dns.ts'
+import { inFull } from '../../kit/extent.ts'
 import { type Client, type PlatformOptions, startPlatform } from '../../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
 import { startSmtp } from '../../kit/smtp.ts'
@@ -401,7 +402,7 @@ t.test('a proof that goes away is missed: some days of grace, then off, each wit
   ) // prettier-ignore
 })
 
-t.test(
+inFull(t)?.test(
   'what one node verifies is served by the others, and two can’t give a domain away twice',
   needsPostgres,
   async (t) => {

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { openBrowser } from '../../kit/browser.ts'
 import { type Dns, publish, startDns } from '../../kit/dns.ts'
@@ -197,8 +198,9 @@ inFull(t)?.test(
       until(async () => {
         if ((await page.title()) === title) return true
         await page.goto(address)
-        return (await page.title()) === title
-      })
+        if ((await page.title()) === title) return true
+        return void (await sleep(timeLimit(2)))
+      }, 180)
     await titled('worker')
     await first.giveUp()
     await second.take()
