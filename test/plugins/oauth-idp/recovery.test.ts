@@ -1,11 +1,13 @@
 import t, { type Test } from 'tap'
 import { captureLog } from '../../kit/driver-context.ts'
+import { amount } from '../../kit/extent.ts'
 import { Client, PASSWORD, type PlatformOptions, startPlatform } from '../../kit/platform.ts'
 import { type Delivered, linkIn, startSmtp } from '../../kit/smtp.ts'
 import { until } from '../../kit/until.ts'
 
 const only = ['oauth-idp', 'tokens']
 const NEXT = 'another yard battery fence'
+const USES = amount(10, 50)
 
 /** A platform that sends its mail to a server of the test. */
 async function start(t: Test, auth: Record<string, unknown> = {}, options: PlatformOptions = {}) {
@@ -63,15 +65,15 @@ t.test('a lost password is replaced by the link in a message, and everyone is si
   t.equal((await own.get('/api/cli/whoami')).status, 200, 'of a proven address it is the owner’s own')
 })
 
-t.test('of fifty uses of one link at once, one wins', async (t) => {
+t.test('of many uses of one link at once, one wins', async (t) => {
   const { platform, mailTo } = await start(t)
   await platform.signUp({ email: 'ada@example.org' })
   await platform.stranger.submit('/reset-password', { email: 'ada@example.org' })
   const link = linkIn(await mailTo('ada@example.org'))
-  const passwords = Array.from({ length: 50 }, (_, index) => `yard battery fence ${index}`)
+  const passwords = Array.from({ length: USES }, (_, index) => `yard battery fence ${index}`)
   const answers = await Promise.all(passwords.map((password) => platform.stranger.submit(link, { password })))
   t.equal(answers.filter(({ status }) => status === 303).length, 1)
-  t.equal(answers.filter(({ status }) => status === 410).length, 49)
+  t.equal(answers.filter(({ status }) => status === 410).length, USES - 1)
   const winner = passwords[answers.findIndex(({ status }) => status === 303)] as string
   const signedIn = await platform.stranger.post('/api/auth/sign-in', { email: 'ada@example.org', password: winner })
   t.equal(signedIn.status, 200, 'with the password of the one that won')

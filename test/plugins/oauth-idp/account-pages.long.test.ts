@@ -1,7 +1,7 @@
+// In the short form recovery.test.ts and guests.test.ts send the same forms.
 import jpeg from 'jpeg-js'
 import t from 'tap'
 import { expectNoAxeViolations, expectNoOverflow, openBrowser, openPage, screenshot } from '../../kit/browser.ts'
-import { inFull } from '../../kit/extent.ts'
 import { PASSWORD, startPlatform } from '../../kit/platform.ts'
 import { linkIn, startSmtp } from '../../kit/smtp.ts'
 import { until } from '../../kit/until.ts'
@@ -15,7 +15,7 @@ const looks = [
 ] as const
 const club = { issuer: 'http://127.0.0.1:9', clientId: 'yard', clientSecret: 'x', label: 'the Club' }
 
-inFull(t)?.test('account pages are accessible and fit, on a phone and a desk, by day and by night', async (t) => {
+t.test('account pages are accessible and fit, on a phone and a desk, by day and by night', async (t) => {
   const browser = await openBrowser(t)
   if (!browser) return
   const auth = { guests: true, signUp: 'invite', providers: { club } }
