@@ -2,10 +2,12 @@ import t from 'tap'
 import { startPlatform } from '../../kit/platform.ts'
 import { until } from '../../kit/until.ts'
 
+const only = ['oauth-idp', 'tokens', 'quotas', 'games']
+
 const DAY = 86_400_000
 
 t.test('plays, players, sign-ins and the peak are counted by the day, without a write for each', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const { app, clock } = platform
   const player = await platform.signUp()
   const program = await platform.program(player)
@@ -39,7 +41,7 @@ t.test('plays, players, sign-ins and the peak are counted by the day, without a 
 })
 
 t.test('spans that make no sense are refused, and another’s game is 404', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const player = await platform.signUp()
   const program = await platform.program(player)
   const { id } = await platform.game(player)
@@ -55,7 +57,7 @@ t.test('spans that make no sense are refused, and another’s game is 404', asyn
 })
 
 t.test('two nodes add up, and neither counts the same player twice', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const { app, clock } = platform
   const player = await platform.signUp()
   const game = await platform.game(player)
@@ -83,7 +85,7 @@ t.test('two nodes add up, and neither counts the same player twice', async (t) =
 })
 
 t.test('what could not be written is written later, and a stop writes what there is', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const { app, clock } = platform
   const player = await platform.signUp()
   const game = await platform.game(player)
@@ -119,7 +121,7 @@ t.test('what could not be written is written later, and a stop writes what there
 })
 
 t.test('nobody can be found in what is kept, and hashes go when their day is over', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const { app, clock } = platform
   const player = await platform.signUp()
   const [game, other] = [await platform.game(player), await platform.game(player)]
@@ -140,7 +142,7 @@ t.test('nobody can be found in what is kept, and hashes go when their day is ove
 })
 
 t.test('the most played come first, found by an index, page by page', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const { app, stranger } = platform
   const player = await platform.signUp()
   const plays = { Alpha: 3, Beta: 9, Gamma: 0, Delta: 9, Epsilon: 1 }

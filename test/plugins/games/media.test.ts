@@ -8,6 +8,8 @@ import { type Platform, type PlayerClient, startPlatform } from '../../kit/platf
 import { until } from '../../kit/until.ts'
 import { gif, largePng, png, sendFile } from './pictures.ts'
 
+const only = ['oauth-idp', 'tokens', 'quotas', 'games']
+
 const folder = resolve(import.meta.dirname, '../../fixtures/media')
 const fixture = (name: string) => readFileSync(join(folder, name))
 /** Files of 64 × 48 pixels each that a browser created. */
@@ -32,7 +34,7 @@ const temporary = (platform: Platform) =>
   readdirSync(platform.app.config.dataDir).filter((name) => name.startsWith('.upload'))
 
 t.test('pictures and videos are known by their bytes, and served so that nothing in them runs', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const player = await platform.signUp()
   const program = await platform.program(player)
   const game = await platform.game(player)
@@ -79,7 +81,7 @@ t.test('pictures and videos are known by their bytes, and served so that nothing
 })
 
 t.test('what is none, is damaged, lies or is too large is refused, and nothing is kept', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const player = await platform.signUp()
   const program = await platform.program(player)
   const game = await platform.game(player)
@@ -258,7 +260,7 @@ t.test('the cover is chosen, a game has twelve at the most, and uploads at once 
 })
 
 t.test('what no game shows is swept up a day later', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const player = await platform.signUp()
   const [game, other] = [await platform.game(player), await platform.game(player)]
   await sendFile(player, `/api/games/${game.id}/media`, png(4, 4))
