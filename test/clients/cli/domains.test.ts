@@ -6,7 +6,7 @@ import { machine, startTestServer } from './kit.ts'
 t.test('a domain is brought, verified, made the main one and given up from the command line', async (t) => {
   const dns = await startDns(t)
   const platform = await startTestServer(t, {
-    config: { blender: { driver: 'none' }, plugins: { domains: { resolvers: [dns.address] } } },
+    config: { plugins: { domains: { resolvers: [dns.address] } } },
   })
   const env = { SERVICE_API_TOKEN: await platform.token(), SERVICE_BASE_URL: platform.server.portal }
   const { gameyard, json } = machine(t, env)

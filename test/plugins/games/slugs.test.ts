@@ -2,10 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { isReserved, slugFrom } from '../../../plugins/games/addresses/slugs.ts'
 import { anyText } from '../../kit/any-text.ts'
-import { ALL } from '../../kit/extent.ts'
-
-/** The long form looks at other titles each time; a failure names its seed. */
-const SEED = ALL ? Date.now() : 1
+import { SEED } from '../../kit/seed.ts'
 
 t.test('a title makes a slug', async (t) => {
   const cases: [string, string][] = [
