@@ -11,6 +11,7 @@ import { type Platform, type PlayerClient, startPlatform } from '../kit/platform
 import { freePort } from '../kit/server.ts'
 import { timeLimit } from '../kit/time-limit.ts'
 import { BEHIND_PROXY, startTlsProxy, type TlsProxy } from '../kit/tls-proxy.ts'
+import { until } from '../kit/until.ts'
 import { endWithParent } from '../kit/watchdog.ts'
 
 const EXPRESS = `
@@ -50,7 +51,6 @@ export default ({ children }) => <html lang="en"><body>{children}</body></html>
 `,
   'app/page.js': `
 import { auth } from '../lib/auth.js'
-import { until } from '../kit/until.ts'
 export default async function Page() {
   const session = await auth.getSession()
   return <main><h1>Relay</h1><p id="who">{session.signedIn ? 'Hello ' + session.user.name : 'Nobody'}</p>
