@@ -1,15 +1,20 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
+import { loadConfig } from '../../config/load.ts'
+import { families } from '../../drivers/index.ts'
+import { plugins } from '../../plugins/index.ts'
 import { temporaryFolder } from '../bin/program.ts'
 import { GAMEYARD } from '../kit/gameyard.ts'
 import { plainEnvironment } from '../kit/packages.ts'
+import { timeLimit } from '../kit/time-limit.ts'
+import { until } from '../kit/until.ts'
 import { endWithParent } from '../kit/watchdog.ts'
 import type { Block } from './blocks.ts'
 
-const PATIENCE_MS = 240_000
+const PATIENCE_MS = timeLimit(240)
 
 /** The environment for a guide: the values of its placeholders, and the machine. */
 export interface Place {
@@ -96,7 +101,8 @@ export class Reader {
   /** Links the packages, which are installed once, into the folder. */
   #link(modules: string): void {
     writeFileSync(join(this.folder, 'package.json'), '{ "type": "module", "private": true }')
-    spawnQuietly('cp', ['-rs', `${this.#place.packages}/node_modules/.`, modules])
+    const installed = join(this.#place.packages, 'node_modules')
+    for (const name of readdirSync(installed)) symlinkSync(join(installed, name), join(modules, name))
   }
 
   /** Runs a shell block. Variables that one block exports exist in the next, as in a terminal. */
@@ -123,12 +129,10 @@ export class Reader {
     this.#running.push(endWithParent(child, { group: true }))
     let said = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk))
-    const deadline = Date.now() + PATIENCE_MS
-    while (!(await fetch(url).catch(() => null))) {
-      if (child.exitCode !== null || Date.now() > deadline)
-        throw new Error(`${file} does not answer at ${url}: ${said}`)
-      await new Promise((done) => setTimeout(done, 50))
-    }
+    await until(() => {
+      if (child.exitCode !== null) throw new Error(`${file} does not answer at ${url}: ${said}`)
+      return fetch(url).catch(() => null)
+    })
   }
 
   #compare(expected: unknown): void {
@@ -141,7 +145,9 @@ export class Reader {
   async #configure(block: Block, code: string): Promise<void> {
     this.#write('gameyard.yaml', code)
     if (block.with && !existsSync(join(this.folder, block.with))) throw new Error(`${block.with} is not written yet`)
-    await this.#shell('gameyard config check')
+    // In this process, because a command takes half a second; test/bin/commands.test.ts runs `gameyard config check`.
+    const cwd = this.folder
+    await loadConfig({ file: 'gameyard.yaml', cwd, env: this.#place.env, families, plugins })
   }
 
   async #inPage(code: string): Promise<void> {
@@ -179,11 +185,6 @@ function shapeOf(value: unknown): unknown {
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([name, part]) => [name, shapeOf(part)]),
   )
-}
-
-function spawnQuietly(command: string, arguments_: string[]): void {
-  const { status, stderr } = spawnSync(command, arguments_, { encoding: 'utf8' })
-  if (status !== 0) throw new Error(stderr)
 }
 
 /** Resolves with a program's output after it has succeeded. */

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { stringify } from 'yaml'
+import { allocatorEnvironment, NODE_FLAGS } from '../../bin/node-flags.js'
 import { GAMEYARD } from './gameyard.ts'
 import { endWithParent } from './watchdog.ts'
 
@@ -42,16 +43,22 @@ type Owner = { teardown(ending: () => Promise<void>): void }
 /** Each start would run Blender to learn its version, which takes as long as the start. Tests of Blender turn it on. */
 const WITHOUT_BLENDER = { blender: { driver: 'none' } }
 
+/** Otherwise the program would start Node again to set these. test/bin/serve.test.ts starts it without them. */
+const withFlags = ([command, ...first]: readonly string[]): string[] =>
+  command === process.execPath ? [command, ...NODE_FLAGS, ...first] : [command as string, ...first]
+
 /** Starts the platform in a separate process and waits until it is ready. It ends with the test. */
 export async function startServer(t: Owner, options: ServerOptions = {}): Promise<Server> {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'gameyard-server-'))
   const port = options.port ?? (await freePort())
   writeFileSync(join(folder, 'gameyard.yaml'), stringify({ ...WITHOUT_BLENDER, ...options.config, listen: { port } }))
-  const [command = '', ...first] = options.program ?? GAMEYARD
-  const own = Object.entries(process.env).filter(([name]) => !/^(SERVICE_|NODE_|TAP)/.test(name))
+  const [command = '', ...first] = options.program ?? withFlags(GAMEYARD)
+  // Servers share their compiled code with the commands that tests run.
+  const own = Object.entries(process.env).filter(([name]) => !/^(SERVICE_|NODE_(?!COMPILE_CACHE$)|TAP)/.test(name))
+  const env = { ...Object.fromEntries(own), ...options.env }
   const child = spawn(command, [...first, 'serve'], {
     cwd: folder,
-    env: { ...Object.fromEntries(own), ...options.env },
+    env: allocatorEnvironment(env) ?? env,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   endWithParent(child)

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { aiConfig, json, openai, PNG, startAiServer } from '../../kit/ai-server.ts'
+import { inFull } from '../../kit/extent.ts'
 import { machine, startTestServer } from './kit.ts'
 
 t.test('texts, objects and pictures come where one wants them, with what they cost', async (t) => {
@@ -14,8 +15,12 @@ t.test('texts, objects and pictures come where one wants them, with what they co
   provider.answer = openai('Five potions.', 1001)
   const text = await mine.gameyard('ai', 'generate', 'Name five potions')
   t.match(text, { code: 0, stdout: 'Five potions.\n', stderr: '2 credits, 98 left (small)\n' })
-  t.match(await mine.withInput('From a pipe', 'ai', 'generate', '-'), { code: 0, stdout: 'Five potions.\n' })
-  t.match(provider.requests.at(-1)?.body.messages, [{ role: 'user', content: 'From a pipe' }])
+  const refused = await mine.gameyard('ai', 'generate', 'x', '--type', 'txt')
+  t.match(refused, { code: 2, stderr: /text, object, image/ })
+  await inFull(t)?.test('the question may come from a pipe', async (t) => {
+    t.match(await mine.withInput('From a pipe', 'ai', 'generate', '-'), { code: 0, stdout: 'Five potions.\n' })
+    t.match(provider.requests.at(-1)?.body.messages, [{ role: 'user', content: 'From a pipe' }])
+  })
 
   provider.answer = openai('{"name":"Brew"}')
   writeFileSync(
@@ -37,7 +42,8 @@ t.test('texts, objects and pictures come where one wants them, with what they co
   t.match(await mine.gameyard('ai', 'credits'), { code: 0, stdout: /^\d+ credits\nAMOUNT[\s\S]*-10 +generation/ })
 })
 
-t.test('what can not be generated is said, and costs nothing', async (t) => {
+// In the short form test/plugins/ai proves the same of the routes.
+inFull(t)?.test('what can not be generated is said, and costs nothing', async (t) => {
   const provider = await startAiServer(t)
   const platform = await startTestServer(t, { config: { ai: aiConfig(provider) } })
   const token = await platform.token(['ai:generate'])

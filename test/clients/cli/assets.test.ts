@@ -1,6 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { inFull } from '../../kit/extent.ts'
 import { ask } from '../../kit/upload.ts'
 import { blenderModels } from '../../plugins/assets/blender.ts'
 import { libraryOf } from '../../plugins/assets/models.ts'
@@ -35,26 +36,36 @@ t.test('assets are uploaded, found, fetched whole or not at all, published and r
   t.match(await gameyard('assets', 'download', 'red-knight'), { code: 0, stdout: /^Saved red-knight\.png \(/ })
   t.same(readFileSync(join(cwd, 'red-knight.png')), PICTURE)
   t.match(await json('assets', 'download', made.id, '-o', 'copy.png'), { file: 'copy.png', bytes: PICTURE.length })
-  t.match(await gameyard('assets', 'download', 'red-knight', '-o', 'no/where.png'), {
-    code: 1,
-    stderr: /no\/where\.png was not saved: it does not exist\.\n {2}Nothing of it was kept/,
-  })
   const address = `${portal}/api/assets/red-knight/file`
   t.equal((await ask('GET', address)).status, 404)
   t.match(await gameyard('assets', 'publish', 'red-knight'), { stdout: 'Red Knight is public now.\n' })
   t.equal((await ask('GET', address)).status, 200)
   t.match(await gameyard('assets', 'delete', 'red-knight'), { code: 0 })
   t.match(await json('assets', 'get', 'red-knight'), { error: { code: 'not_found' } })
-
-  const shared = await json('assets', 'upload', 'Red Knight.png', '--title', 'Shared', '--public')
-  t.match(shared, { visibility: 'public' })
-  t.equal((await ask('GET', `${portal}/api/assets/${shared.id}/file`)).status, 200, 'by anybody, from the start')
-  t.match(await json('assets', 'upload', 'Red Knight.png', '--private'), { visibility: 'private' })
-  t.match(await gameyard('assets', 'upload', 'Red Knight.png', '--public', '--visibility', 'private'), {
-    code: 2,
-    stderr: /--public.*--visibility/,
-  })
 })
+
+inFull(t)?.test(
+  'an asset is public from the start if one wants, and is saved to no folder that is absent',
+  async (t) => {
+    const platform = await startTestServer(t)
+    const { portal } = platform.server
+    const token = await platform.token(['assets:read', 'assets:write'])
+    const { gameyard, json, cwd } = machine(t, { SERVICE_API_TOKEN: token, SERVICE_BASE_URL: portal })
+    writeFileSync(join(cwd, 'Red Knight.png'), PICTURE)
+    const shared = await json('assets', 'upload', 'Red Knight.png', '--title', 'Shared', '--public')
+    t.match(shared, { visibility: 'public' })
+    t.equal((await ask('GET', `${portal}/api/assets/${shared.id}/file`)).status, 200, 'by anybody, from the start')
+    t.match(await gameyard('assets', 'download', shared.id, '-o', 'no/where.png'), {
+      code: 1,
+      stderr: /no\/where\.png was not saved: it does not exist\.\n {2}Nothing of it was kept/,
+    })
+    t.match(await json('assets', 'upload', 'Red Knight.png', '--private'), { visibility: 'private' })
+    t.match(await gameyard('assets', 'upload', 'Red Knight.png', '--public', '--visibility', 'private'), {
+      code: 2,
+      stderr: /--public.*--visibility/,
+    })
+  },
+)
 
 t.test('what is no asset is refused, and a typo is suggested for', async (t) => {
   const platform = await startTestServer(t)
@@ -62,14 +73,17 @@ t.test('what is no asset is refused, and a typo is suggested for', async (t) => 
   const { gameyard, cwd } = machine(t, { SERVICE_API_TOKEN: token, SERVICE_BASE_URL: platform.server.portal })
   writeFileSync(join(cwd, 'broken.glb'), 'glTF, or so it says')
   t.match(await gameyard('assets', 'upload', 'broken.glb'), { code: 1, stderr: /glTF/ })
-  t.match(await gameyard('assets', 'upload', 'nothing.glb'), { code: 2, stderr: /it does not exist/ })
-  t.match(await gameyard('assets', 'upload', '.'), { code: 2, stderr: /a pack is uploaded as a ZIP/ })
   t.match(await gameyard('assets', 'animate', 'x', 'wlk'), {
     code: 2,
     stderr: /There is no clip wlk\.\n {2}Did you mean walk\?/,
   })
-  t.match(await gameyard('assets', 'animate', 'x', '--from', 'moves'), { code: 2, stderr: /--from ASSET --clip NAME/ })
-  t.match(await gameyard('assets', 'animate', 'x'), { code: 2, stderr: /There are: idle, walk/ })
+  await inFull(t)?.test('and so is what names no file and no clip', async (t) => {
+    t.match(await gameyard('assets', 'upload', 'nothing.glb'), { code: 2, stderr: /it does not exist/ })
+    t.match(await gameyard('assets', 'upload', '.'), { code: 2, stderr: /a pack is uploaded as a ZIP/ })
+    const half = await gameyard('assets', 'animate', 'x', '--from', 'moves')
+    t.match(half, { code: 2, stderr: /--from ASSET --clip NAME/ })
+    t.match(await gameyard('assets', 'animate', 'x'), { code: 2, stderr: /There are: idle, walk/ })
+  })
   t.ok(statSync(join(cwd, 'broken.glb')).isFile())
 })
 
@@ -91,11 +105,13 @@ t.test('a figure is given a clip of a library, which is taken off again', async 
     stdout: /^Saved knight-Walking_A\.glb \(/,
   })
   t.match(readFileSync(join(cwd, 'knight-Walking_A.glb'), 'latin1'), /^glTF/)
-  t.match(await gameyard('assets', 'animate', 'knight', '--from', 'moves', '--clip', 'Flying'), {
-    code: 1,
-    stderr: /There is no such clip[\s\S]*Walking_A/,
-  })
   const off = ['assets', 'animate', 'knight', '--from', 'moves', '--clip', 'Walking_A', '--remove']
   t.match(await gameyard(...off), { code: 0, stdout: 'Walking_A is off knight.\n' })
-  t.match(await gameyard(...off), { code: 1, stderr: /There is no such animation/ })
+  await inFull(t)?.test('a clip that is not there is refused', async (t) => {
+    t.match(await gameyard(...off), { code: 1, stderr: /There is no such animation/ })
+    t.match(await gameyard('assets', 'animate', 'knight', '--from', 'moves', '--clip', 'Flying'), {
+      code: 1,
+      stderr: /There is no such clip[\s\S]*Walking_A/,
+    })
+  })
 })

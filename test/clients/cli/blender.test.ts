@@ -11,7 +11,7 @@ import { machine, startTestServer, terminalOf } from './kit.ts'
 
 inFull(t)?.test('Blender jobs are followed, fetched, gone on with and stopped from the terminal', async (t) => {
   if (!hasPrograms(t, 'blender', 'bwrap')) return
-  const platform = await startTestServer(t)
+  const platform = await startTestServer(t, { config: { blender: { driver: 'subprocess' } } })
   const { portal } = platform.server
   const token = await platform.token(['assets:read', 'assets:write', 'assets:generate'])
   const mine = machine(t, { SERVICE_API_TOKEN: token, SERVICE_BASE_URL: portal })
@@ -54,7 +54,9 @@ inFull(t)?.test('Blender jobs are followed, fetched, gone on with and stopped fr
 inFull(t)?.test('a name becomes a figure that walks, without leaving the terminal', async (t) => {
   if (!hasPrograms(t, 'blender', 'bwrap')) return
   const provider = await startAiServer(t)
-  const platform = await startTestServer(t, { config: { ai: aiConfig(provider) } })
+  const platform = await startTestServer(t, {
+    config: { ai: aiConfig(provider), blender: { driver: 'subprocess' } },
+  })
   const mine = machine(t, {
     SERVICE_API_TOKEN: await platform.token(['assets:read', 'assets:write', 'assets:generate', 'ai:generate']),
     SERVICE_BASE_URL: platform.server.portal,
@@ -72,7 +74,8 @@ inFull(t)?.test('a name becomes a figure that walks, without leaving the termina
   t.match(hero, {
     code: 0,
     stdout: /^Completed Hero in [\d.]+ s: .*model\.glb.*\nNext: gameyard assets get ast_\w{26}\n$/,
-    stderr: /^Hero: (queued \(\d\)|running \d+ %, .+)\n/,
+    // A worker may take the job while the answer is made, which then has no place in the queue.
+    stderr: /^Hero: (queued( \(\d\))?|running \d+ %, .+)\n/,
   })
   t.match(await mine.gameyard('assets', 'animate', 'hero', 'walk'), { code: 0, stdout: /^Saved hero-walk\.glb \(/ })
   const io = new NodeIO().registerExtensions(ALL_EXTENSIONS)
@@ -103,7 +106,7 @@ inFull(t)?.test('a name becomes a figure that walks, without leaving the termina
   const rigid = (await mine.json('blender', 'watch', id)).assetId
   t.match(await mine.gameyard('assets', 'animate', rigid, 'walk'), { code: 1, stderr: /rig/ })
   const slow = await mine.withInput(
-    'import time; time.sleep(60)',
+    'import time; time.sleep(3600)',
     'blender',
     'create',
     'Slow',
@@ -128,7 +131,7 @@ inFull(t)?.test('a name becomes a figure that walks, without leaving the termina
 })
 
 t.test('without Blender it says so, and what can not be read is wrong usage', async (t) => {
-  const platform = await startTestServer(t, { config: { blender: { driver: 'none' } } })
+  const platform = await startTestServer(t)
   const env = {
     SERVICE_API_TOKEN: await platform.token(['assets:read', 'assets:generate']),
     SERVICE_BASE_URL: platform.server.portal,

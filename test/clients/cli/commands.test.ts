@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t from 'tap'
+import { inFull } from '../../kit/extent.ts'
 import { freePort } from '../../kit/server.ts'
 import { ask } from '../../kit/upload.ts'
 import { machine, startTestServer } from './kit.ts'
@@ -18,15 +19,16 @@ t.test('a token of the settings signs this machine in, and logout takes it away'
     code: 1,
     stderr: /not signed in to http[^\n]+\n {2}Sign in: gameyard login --url/,
   })
-  t.match(await json('whoami', '--url', portal), { error: { code: 'not_signed_in', hint: /gameyard login/ } })
-
-  t.match(await withInput('', 'login', '--with-token', '--url', portal), {
-    code: 1,
-    stderr: /no token on standard input/,
-  })
-  t.match(await withInput('svc_api_short\n', 'login', '--with-token', '--url', portal), {
-    code: 1,
-    stderr: /no token of a Gameyard/,
+  await inFull(t)?.test('what is no token is refused', async (t) => {
+    t.match(await json('whoami', '--url', portal), { error: { code: 'not_signed_in', hint: /gameyard login/ } })
+    t.match(await withInput('', 'login', '--with-token', '--url', portal), {
+      code: 1,
+      stderr: /no token on standard input/,
+    })
+    t.match(await withInput('svc_api_short\n', 'login', '--with-token', '--url', portal), {
+      code: 1,
+      stderr: /no token of a Gameyard/,
+    })
   })
   const token = await platform.token()
   const last = token.endsWith('a') ? 'b' : 'a'
@@ -62,7 +64,7 @@ t.test('the environment names platform and token, and gameyard.json can not lead
   t.match(await astray.json('games', 'list', '--url', portal), { games: [] })
 })
 
-t.test('a platform that has moved is followed, and the move is said', async (t) => {
+inFull(t)?.test('a platform that has moved is followed, and the move is said', async (t) => {
   const port = await freePort()
   const former = `http://127.0.0.1:${port}`
   const platform = await startTestServer(t, { port, config: { portal: { formerUrls: [former] } } })
@@ -97,14 +99,10 @@ t.test('a platform that has moved is followed, and the move is said', async (t) 
 t.test('a folder becomes a game, and is then deployed by one word', async (t) => {
   const platform = await startTestServer(t)
   const { server } = platform
-  const { gameyard, json, cwd } = machine(t, {
-    SERVICE_API_TOKEN: await platform.token(),
-    SERVICE_BASE_URL: server.portal,
-  })
-  t.match(await gameyard('deploy'), { code: 2, stderr: /Which folder/ })
+  const env = { SERVICE_API_TOKEN: await platform.token(), SERVICE_BASE_URL: server.portal }
+  const { gameyard, json, cwd } = machine(t, env)
   cpSync(GAME, join(cwd, 'dist'), { recursive: true })
   t.match(await gameyard('deploy'), { code: 2, stderr: /Did you mean: gameyard deploy dist/ })
-  t.match(await gameyard('deploy', 'dist'), { code: 2, stderr: /--create/ })
   mkdirSync(join(cwd, 'dist/.git'))
   mkdirSync(join(cwd, 'dist/node_modules'))
   writeFileSync(join(cwd, 'dist/node_modules/x.js'), 'x')
@@ -147,7 +145,6 @@ t.test('a folder becomes a game, and is then deployed by one word', async (t) =>
   })
   t.match(await gameyard('rollback'), { code: 0, stdout: /Undo {4}gameyard rollback dep_/ })
   t.notMatch((await ask('GET', `${first.url}/new.txt`)).body, /^new$/)
-  t.match(await gameyard('rollback', 'dep_nothing'), { code: 1, stderr: /no such deploy/ })
 
   t.match(await json('games', 'pin', first.deployId), { id: first.deployId, pinned: true })
   t.match(await gameyard('rollback', '--list'), {
@@ -155,12 +152,20 @@ t.test('a folder becomes a game, and is then deployed by one word', async (t) =>
     stdout: new RegExp(`${first.deployId} +superseded, pinned`),
   })
   t.match(await gameyard('games', 'unpin', first.deployId), { code: 0, stdout: /not pinned any more/ })
-  t.match(await gameyard('games', 'pin', 'dep_nothing'), { code: 1, stderr: /no such deploy/ })
   t.match(await gameyard('usage'), {
     code: 0,
     stdout: /Storage +\d.* 5\.0 GiB\nGames +1 +50\n[\s\S]+in use +deploys +dep_/,
   })
   t.match(await json('usage'), { quotas: { gamesPerPlayer: { used: 1, limit: 50 } }, largest: [{ kind: 'deploys' }] })
+
+  await inFull(t)?.test('what names no folder, game or deploy is refused', async (t) => {
+    t.match(await gameyard('rollback', 'dep_nothing'), { code: 1, stderr: /no such deploy/ })
+    t.match(await gameyard('games', 'pin', 'dep_nothing'), { code: 1, stderr: /no such deploy/ })
+    const elsewhere = machine(t, env)
+    t.match(await elsewhere.gameyard('deploy'), { code: 2, stderr: /Which folder/ })
+    cpSync(GAME, join(elsewhere.cwd, 'dist'), { recursive: true })
+    t.match(await elsewhere.gameyard('deploy', 'dist'), { code: 2, stderr: /--create/ })
+  })
 })
 
 t.test('a build elsewhere is deployed again by its folder alone', async (t) => {
@@ -190,17 +195,23 @@ t.test('a preview is looked at first, and published afterwards', async (t) => {
   t.match(await json('rollback', '--list'), {
     deploys: [{ id: deployId, state: 'superseded', liveAt: null }, { state: 'live' }],
   })
-  t.match(await json('rollback'), { error: { code: 'nothing_to_restore' } }, 'a preview is no earlier version')
   t.match(await json('rollback', deployId), { url })
   t.match(await body(url), 'second')
-  t.match(await json('deploy', '--preview'), { uploaded: 0, previewUrl: /--/ }, 'the bytes are known by then')
+
+  const other = machine(t, { SERVICE_API_TOKEN: await platform.token(), SERVICE_BASE_URL: server.portal })
+  await inFull(t)?.test('a preview is no earlier version', async (t) => {
+    t.match(await json('deploy', '--preview'), { uploaded: 0, previewUrl: /--/ }, 'the bytes are known by then')
+    writeFileSync(join(other.cwd, 'index.html'), '<title>Other</title>')
+    await other.json('deploy', '--create')
+    await other.json('deploy', '--preview')
+    t.match(await other.json('rollback'), { error: { code: 'nothing_to_restore' } })
+  })
 })
 
 t.test('games are made, changed, found, and suggested for a typo', async (t) => {
   const platform = await startTestServer(t)
   const env = { SERVICE_API_TOKEN: await platform.token(), SERVICE_BASE_URL: platform.server.portal }
   const { gameyard, json } = machine(t, env)
-  t.match(await gameyard('games', 'create', '--title', 'Duo'), { code: 2, stderr: /--description/ })
   t.match(await json('games', 'create', '--title', 'Duo', '--description', 'Two dots.', '--tag', 'co-op'), {
     slug: 'duo',
     tags: ['co-op'],
@@ -215,11 +226,14 @@ t.test('games are made, changed, found, and suggested for a typo', async (t) => 
   t.match(await gameyard('games', 'update', 'duo', '--no-isolated', '--no-widget'), {
     stdout: /Isolated +no: .*--isolated[\s\S]*Sign-in +left to the game/,
   })
-  t.match(await gameyard('games', 'update', 'duo', '--isolated', '--widget'), {
-    stdout: /Isolated +yes: [\s\S]*Sign-in +a button on its pages/,
+  await inFull(t)?.test('options are turned on again, and checked', async (t) => {
+    t.match(await gameyard('games', 'update', 'duo', '--isolated', '--widget'), {
+      stdout: /Isolated +yes: [\s\S]*Sign-in +a button on its pages/,
+    })
+    t.match(await gameyard('games', 'create', '--title', 'Duo'), { code: 2, stderr: /--description/ })
+    t.match(await gameyard('games', 'update', 'duo'), { code: 2, stderr: /Nothing to change/ })
+    t.match(await gameyard('games', 'update', 'duo', '--visibility', 'hidden'), { code: 2, stderr: /public, private/ })
   })
-  t.match(await gameyard('games', 'update', 'duo'), { code: 2, stderr: /Nothing to change/ })
-  t.match(await gameyard('games', 'update', 'duo', '--visibility', 'hidden'), { code: 2, stderr: /public, private/ })
   t.match(await gameyard('games', 'get', 'dou'), { code: 1, stderr: /Did you mean duo\?/ })
   t.match(await json('games', 'open', 'duo', '--page', 'game'), {
     url: `http://duo.localhost:${platform.server.port}`,
@@ -243,9 +257,11 @@ t.test('init --game ties a folder to a game; init alone is for a platform', asyn
     stderr: /there already\.\n {2}Write over it with --force/,
   })
   t.match(await json('games', 'get'), { id }, 'gameyard.json names the game')
-  t.match(await gameyard('init', 'x.yaml', '--game', 'tied'), { code: 2, stderr: /always gameyard\.json/ })
-  t.match(await gameyard('deploy'), { code: 1, stderr: /dist can't be deployed: it does not exist/ })
-  t.match(await json('init'), { file: 'gameyard.yaml', next: 'gameyard serve' })
+  await inFull(t)?.test('what does not fit is said', async (t) => {
+    t.match(await gameyard('init', 'x.yaml', '--game', 'tied'), { code: 2, stderr: /always gameyard\.json/ })
+    t.match(await gameyard('deploy'), { code: 1, stderr: /dist can't be deployed: it does not exist/ })
+    t.match(await json('init'), { file: 'gameyard.yaml', next: 'gameyard serve' })
+  })
 })
 
 t.test('what can not work is said in a sentence with the way out', async (t) => {
@@ -256,17 +272,19 @@ t.test('what can not work is said in a sentence with the way out', async (t) => 
     stdout: '',
     stderr: /^Nothing answers at http:\/\/127\.0\.0\.1:9 \(connection refused\)\.\n {2}Is the platform running\?/,
   })
-  t.match(await json('whoami', ...nowhere), { error: { code: 'unreachable' } })
-  t.match(await gameyard('whoami', '--url', 'http://gameyard.invalid'), {
-    code: 1,
-    stderr: /no host named gameyard\.invalid|can not be looked up/,
+  await inFull(t)?.test('of other addresses too', async (t) => {
+    t.match(await json('whoami', ...nowhere), { error: { code: 'unreachable' } })
+    t.match(await gameyard('whoami', '--url', 'http://gameyard.invalid'), {
+      code: 1,
+      stderr: /no host named gameyard\.invalid|can not be looked up/,
+    })
+    t.match(await gameyard('whoami', '--url', 'ftp://x'), { code: 2, stderr: /no address of a platform/ })
+    t.match(await gameyard('whoami', '--jsn'), { code: 2, stderr: /Did you mean --json/ })
   })
-  t.match(await gameyard('whoami', '--url', 'ftp://x'), { code: 2, stderr: /no address of a platform/ })
   t.match(await gameyard('whoami', '--url', 'http://localhost:8080/games'), {
     code: 2,
     stderr: /Did you mean http:\/\/localhost:8080 \?/,
   })
-  t.match(await gameyard('whoami', '--jsn'), { code: 2, stderr: /Did you mean --json/ })
   writeFileSync(join(cwd, 'gameyard.json'), '{ "gameId": 7 }')
   t.match(await gameyard('deploy'), {
     code: 1,

@@ -34,7 +34,12 @@ t.test('an owner brings a domain in the browser, without scripts, and the host s
   await page.getByLabel('Domain').fill('play.example.com')
   await page.getByRole('button', { name: 'Add' }).click()
   await page.getByRole('button', { name: 'Look now: play.example.com' }).click()
-  t.match(await page.getByRole('main').textContent(), /No TXT record was found/)
+  // A click waits for the next page's begin, not for its end.
+  await page
+    .getByRole('main')
+    .getByText(/No TXT record was found/)
+    .first()
+    .waitFor()
   const [domain] = (await program.get(`/api/games/${game.id}/domains`)).body.domains
   for (const { name, value } of domain.records) {
     t.ok(await page.getByText(name, { exact: true }).first().isVisible(), name)
@@ -59,8 +64,10 @@ t.test('an owner brings a domain in the browser, without scripts, and the host s
 
   publish(dns, domain.records)
   await page.getByRole('button', { name: 'Look now: play.example.com' }).click()
+  await page.waitForLoadState()
   t.match(await page.getByRole('main').textContent(), /live/)
   await page.getByRole('button', { name: 'Make it the main address: play.example.com' }).click()
+  await page.waitForLoadState()
   t.match(await page.getByRole('main').textContent(), /main address/)
   await program.post(`/api/games/${game.id}/domains`, { name: 'example.org' })
   await look(owner, '/games/rooftop-relay/settings/domains', 'live')
@@ -85,7 +92,10 @@ t.test('an owner brings a domain in the browser, without scripts, and the host s
     .locator('summary')
     .click()
   await hosts.page.getByRole('button', { name: 'Remove play.example.com' }).click()
-  t.match(await hosts.page.locator('body').textContent(), /play\.example\.com was removed/)
+  await hosts.page
+    .locator('body')
+    .filter({ hasText: /play\.example\.com was removed/ })
+    .waitFor()
   t.equal((await platform.stranger.get('/', { host: new URL(domain.url).host })).status, 421)
   await page.goto('/games/rooftop-relay/settings/domains')
   t.notMatch(await page.getByRole('main').textContent(), /play\.example\.com waits/)

@@ -93,10 +93,9 @@ t.test('nobody signs in to it, and its rooms end', async (t) => {
   const started = await player.get('/auth/service/start', { host })
   const authorize = new URL(started.headers.location as string)
 
-  const began = Date.now()
+  // The clock stands still: no timer ends the rooms.
   await suspend()
   t.equal(await socket.closed, 4011)
-  t.ok(Date.now() - began < 1000, 'within a second')
   const refused = new RoomSocket(t, platform, '/mp/rooms/lobby', headersOf(player, host))
   await t.rejects(refused.closed, { message: /451/ })
   t.same(refused.received, [])

@@ -76,8 +76,12 @@ t.test('the forms work in a browser without scripts', async (t) => {
   await page.waitForURL('**/settings/tokens')
   await page.getByLabel('Label').fill('laptop')
   await page.getByRole('button', { name: 'Create token' }).click()
-  t.match(await page.locator('main').textContent(), /svc_api_[0-9A-Za-z]{38}/)
+  // A click waits for the next page's begin, not for its end.
+  await page
+    .getByText(/svc_api_[0-9A-Za-z]{38}/)
+    .first()
+    .waitFor()
   await page.goto(`${platform.portal}/settings/tokens`)
   await page.getByRole('button', { name: 'Revoke laptop' }).click()
-  t.match(await page.locator('main').textContent(), /The token is revoked/)
+  await page.getByRole('main').getByText('The token is revoked').waitFor()
 })
