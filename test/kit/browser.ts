@@ -6,6 +6,7 @@ import type { Test } from 'tap'
 import { skipWithout } from './components.ts'
 import { ALL } from './extent.ts'
 import { atProcessEnd } from './process-end.ts'
+import { timeLimit } from './time-limit.ts'
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
 /**
@@ -84,6 +85,7 @@ export interface WatchedPage {
 /** Opens a page in a separate context (cookies, colour scheme, size) and records its errors. */
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<WatchedPage> {
   const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
+  context.setDefaultTimeout(timeLimit())
   const page = await context.newPage()
   return { page, context, complaints: complaintsOf(page) }
 }

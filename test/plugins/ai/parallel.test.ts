@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { aiConfig, openai, startAiServer } from '../../kit/ai-server.ts'
+import { inFull } from '../../kit/extent.ts'
 import { startPlatform } from '../../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
 import { makeToken } from '../../kit/remote-sign-up.ts'
@@ -21,6 +22,14 @@ const slow = (t: Test) =>
     return openai('Hello.', 900)(asked, response)
   })
 
+/** Asks again on a machine so busy that a request waited too long for one of the database's connections. */
+async function answered<T extends { status: number }>(ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    const answer = await ask()
+    if (answer.status !== 503) return answer
+  }
+}
+
 function judge(t: Test, answers: { status: number; body: unknown }[], asked: number): void {
   const count = (status: number) => answers.filter((answer) => answer.status === status).length
   t.same({ 200: count(200), 402: count(402) }, { 200: CREDIT, 402: CALLS - CREDIT })
@@ -34,7 +43,9 @@ async function onOneNode(t: Test, config: Record<string, unknown>): Promise<void
   const platform = await startPlatform(t, { config: { ai: aiConfig(provider), ...billing, ...config } })
   const owner = await platform.signUp()
   const program = await platform.program(owner)
-  const answers = await Promise.all(Array.from({ length: CALLS }, () => program.post('/api/ai/generate', request)))
+  const answers = await Promise.all(
+    Array.from({ length: CALLS }, () => answered(() => program.post('/api/ai/generate', request))),
+  )
   judge(t, answers, provider.requests.length)
   t.same(await platform.app.credits.balance(owner.id), { balance: 0, held: 0, available: 0 })
   const { entries } = await platform.app.credits.ledger(owner.id, { limit: 100 })
@@ -47,7 +58,7 @@ async function onOneNode(t: Test, config: Record<string, unknown>): Promise<void
 
 t.test('on SQLite', (t) => onOneNode(t, {}))
 
-t.test('on PostgreSQL', needsPostgres, async (t) => {
+inFull(t)?.test('on PostgreSQL', needsPostgres, async (t) => {
   const database = { driver: 'postgres', url: await (await startPostgres()).database() }
   await onOneNode(t, { database, secret })
 })
@@ -70,7 +81,9 @@ t.test('on two servers with one PostgreSQL', needsPostgres, async (t) => {
     return { status: answer.status, body: await answer.json() }
   }
   const portals = [one.portal, two.portal]
-  const answers = await Promise.all(Array.from({ length: CALLS }, (_, index) => call(portals[index % 2] as string)))
+  const answers = await Promise.all(
+    Array.from({ length: CALLS }, (_, index) => answered(() => call(portals[index % 2] as string))),
+  )
   judge(t, answers, provider.requests.length)
   const client = new pg.Client(url)
   await client.connect()

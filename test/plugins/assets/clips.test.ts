@@ -6,11 +6,11 @@ import { readName } from '../../../plugins/assets/models/humanoid/bones.ts'
 import { PRESETS } from '../../../plugins/assets/models/humanoid/presets.ts'
 import { ALL } from '../../kit/extent.ts'
 import { blenderModels } from './blender.ts'
-import { startAssets } from './kit.ts'
+import { startAssets, untilPrepared } from './kit.ts'
 import { sheet } from './models.ts'
 
 /** Each has another rest pose and roll. The short form uses the most common one. */
-const RIGS = ALL ? ['mixamo', 'vrm', 'rigify', 'unreal', 'readyplayerme', 'handless', 'stubby'] : ['mixamo', 'handless']
+const RIGS = ALL ? ['mixamo', 'vrm', 'rigify', 'unreal', 'readyplayerme', 'handless', 'stubby'] : ['mixamo']
 /** Rigs without hands and feet. In the second, each limb and the trunk is one bone. */
 const FEW_BONES = ['handless', 'stubby']
 
@@ -195,6 +195,8 @@ t.test('a clip of a private model is its owner’s alone, and goes with it', asy
     status: 200,
     headers: { 'cache-control': 'private, no-store' },
   })
+  // A file that the preparation has just stored would go only when it notices that the model is gone.
+  await untilPrepared(platform, asset.id)
   await ask('/api/assets/hero', { as: 'owner', method: 'DELETE' })
   t.equal((await ask('/api/assets/hero/animation/wave', { as: 'owner' })).status, 404)
   const left: string[] = []

@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
-import { type PlatformOptions, startPlatform } from '../../kit/platform.ts'
+import { type Platform, type PlatformOptions, startPlatform } from '../../kit/platform.ts'
+import { until } from '../../kit/until.ts'
 
 /** Builds a form with a file as bytes, and its content-type header. */
 export function form(file: Uint8Array, fields: Record<string, string> = {}, name = 'model.glb') {
@@ -68,6 +69,15 @@ export async function startAssets(t: Test, options: PlatformOptions = {}) {
   }
   return { platform, owner, other, ask, upload, host }
 }
+
+/** Waits until the derived files of an asset are made. */
+export const untilPrepared = ({ app }: Platform, assetId: string) =>
+  until(async () => {
+    const [row] = await app.db.query<{ by: number | null }>('select prepared_by as by from assets where id = ?', [
+      assetId,
+    ])
+    return row && row.by !== null
+  })
 
 interface AskOptions {
   as?: 'owner' | 'other' | 'unscoped' | undefined

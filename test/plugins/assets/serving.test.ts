@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { zip } from '../deploy/zip-writer.ts'
-import { startAssets } from './kit.ts'
+import { startAssets, untilPrepared } from './kit.ts'
 import { sheet } from './models.ts'
 
 const CORS = {
@@ -245,6 +245,8 @@ t.test('what is deleted is gone, and its address is nobody else’s', async (t) 
   t.match(moved.json(), { slug: 'stone' })
   t.match((await ask('/api/assets/rock')).json(), { id: asset.id }, 'its former address leads to it')
   t.equal((await ask('/api/assets/stone', { as: 'other', method: 'DELETE' })).status, 404)
+  // A file that the preparation has just stored would go only when it notices that the model is gone.
+  await untilPrepared(platform, asset.id)
   t.equal((await ask('/api/assets/stone', { as: 'owner', method: 'DELETE' })).status, 204)
   for (const name of ['rock', 'stone', asset.id]) t.equal((await ask(`/api/assets/${name}/file`)).status, 404, name)
   const left: string[] = []

@@ -4,7 +4,7 @@ import { SESSION_MS } from '../../../core/http/event-streams.ts'
 import { newId } from '../../../core/ids.ts'
 import { JobRow } from '../../../plugins/blender/entities.ts'
 import { type Claim, Queue } from '../../../plugins/blender/jobs/queue.ts'
-import { amount } from '../../kit/extent.ts'
+import { inFull } from '../../kit/extent.ts'
 import { startPlatform } from '../../kit/platform.ts'
 import { until } from '../../kit/until.ts'
 
@@ -156,8 +156,8 @@ t.test('the stream of a job that goes on ends when its credential has to be show
   t.equal((await stream.next()).done, true)
 })
 
-t.test('a claim takes as long after 20,000 finished jobs as after a hundred', async (t) => {
-  const finished = amount(10_000, 100_000)
+inFull(t)?.test('a claim takes about as long after 100,000 finished jobs as after a hundred', async (t) => {
+  const finished = 100_000
   const { app, submit, claim, finish } = await open(t)
   const fill = async (count: number) => {
     const [columns] = await app.db.query<{ id: string }>('select id from blender_jobs limit 1')
@@ -186,5 +186,6 @@ t.test('a claim takes as long after 20,000 finished jobs as after a hundred', as
   await fill(finished)
   const many = await measure()
   t.comment(`median of a claim: ${few.toFixed(2)} ms after 100 finished jobs, ${many.toFixed(2)} ms after ${finished}`)
-  t.ok(many < few * 4 + 5, `${few} ms, then ${many} ms`)
+  // A scan of all jobs takes hundreds of times longer.
+  t.ok(many < few * 20 + 50, `${few} ms, then ${many} ms`)
 })

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { type PlatformOptions, startPlatform } from '../../kit/platform.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { headersOf, RoomSocket, signInTo, upgrade } from './kit.ts'
 
 async function withPlayers(t: Test, settings: Record<string, unknown> = {}, options: PlatformOptions = {}) {
@@ -351,7 +352,7 @@ t.test('a refused upgrade does not keep its socket', async (t) => {
         'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
     )
     socket.resume()
-    await once(socket, 'end', { signal: AbortSignal.timeout(30_000) })
+    await once(socket, 'end', { signal: AbortSignal.timeout(timeLimit()) })
     t.pass(path)
   }
 })
@@ -362,8 +363,7 @@ t.test('when the server stops, clients are told to come back', async (t) => {
   await first.enter()
   await second.enter()
   second.socket.pause() // This socket does not answer.
-  const started = performance.now()
   await platform.app.close()
   t.equal(await first.closed, 1012)
-  t.ok(performance.now() - started < 5000, 'in time')
+  t.equal(second.socket.readyState, second.socket.OPEN, 'nobody waited for an answer of the other')
 })
