@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import t from 'tap'
 import { blobKey } from '../../../plugins/deploy/blobs/blobs.ts'
-import { amount } from '../../kit/extent.ts'
+import { ALL, amount } from '../../kit/extent.ts'
 import { startKillable } from '../../kit/killable-server.ts'
 import { makeToken } from '../../kit/remote-sign-up.ts'
 import { freePort } from '../../kit/server.ts'
@@ -73,17 +73,15 @@ t.test(
     t.comment(`${stamp} deploys begun, ${flips} kills after a flip`)
 
     // The interrupted compression creates new files; those that nothing refers to are old some days later.
-    for (const days of [3, 6]) {
+    // garbage-collector.test.ts proves the collection itself.
+    for (const days of ALL ? [3, 6] : []) {
       server.kill('SIGKILL')
       await once(server, 'exit')
       server = await serve(folder, port, hours + days * 24)
       t.ok(await until(() => nothingToDo(dataDir)), `${days} days later everything is compressed`)
     }
-    const orphans = await until(async () => {
-      const found = await orphansIn(dataDir)
-      return found.unreferenced.length === 0 && found
-    })
-    t.same(orphans.missing, [], 'nothing is left but what deploys refer to, and all of that')
+    if (ALL) await until(async () => (await orphansIn(dataDir)).unreferenced.length === 0)
+    t.same((await orphansIn(dataDir)).missing, [], 'everything is left that deploys refer to, and in the end only that')
 
     async function shortenHistory(): Promise<void> {
       const { deploys } = await call(portal, token, `/api/games/${game.id}/deploys?limit=100`)

@@ -134,7 +134,7 @@ t.test('an upload that is cut off keeps nothing, and can be sent again', async (
   socket.write(FILES['big.bin'].subarray(0, 1_000_000))
   const [{ socket: serverSide }] = (await received) as [IncomingMessage]
   await until(() => serverSide.bytesRead > 1_000_000)
-  const ended = once(serverSide, 'close')
+  const ended = new Promise((done) => serverSide.once('close', done))
   socket.resetAndDestroy()
   await ended
   t.same(await kept(), { blobs: 0, uploads: 0 })
