@@ -11,4 +11,4 @@ const SLOWNESS = Number(process.env.TEST_SLOWNESS ?? 1)
  * @param seconds the limit on an idle machine
  * @returns milliseconds
  */
-export const timeLimit = (seconds = 60): number => seconds * 1000 * SLOWNESS
+export const timeLimit = (seconds = 60): number => Math.ceil(seconds * 1000 * SLOWNESS)

@@ -14,6 +14,7 @@ import { amount, inFull } from '../../kit/extent.ts'
 import { startKillable } from '../../kit/killable-server.ts'
 import { makeToken } from '../../kit/remote-sign-up.ts'
 import { freePort } from '../../kit/server.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { until } from '../../kit/until.ts'
 
 /** The number of times that the server is killed. */
@@ -22,7 +23,7 @@ const CREDITS = 100_000
 /** The number of running requests at the kill. */
 const AT_ONCE = 6
 
-t.setTimeout(480_000 + KILLS * 20_000)
+t.setTimeout(timeLimit(480 + KILLS * 20))
 
 t.test(`kill -9 at ${KILLS} moments between hold and settle loses nothing and charges for nothing`, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'gameyard-kill-'))

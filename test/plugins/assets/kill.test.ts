@@ -10,6 +10,7 @@ import t from 'tap'
 import { amount } from '../../kit/extent.ts'
 import { makeToken } from '../../kit/remote-sign-up.ts'
 import { type Server, startServer } from '../../kit/server.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { until } from '../../kit/until.ts'
 import { ask } from '../../kit/upload.ts'
 import { form } from './kit.ts'
@@ -20,7 +21,7 @@ const KILLS = amount(1, 10)
 /** The maximum number of uploads per cycle on each of two connections. */
 const UPLOADS = 5
 
-t.setTimeout(90_000 + KILLS * 40_000)
+t.setTimeout(timeLimit(480 + KILLS * 40))
 
 interface Made {
   id: string
@@ -117,11 +118,12 @@ async function listAll(portal: string, authorization: string): Promise<Made[]> {
   }
 }
 
-const prepared = (portal: string, id: string): Promise<Made> =>
-  until(async () => {
+async function prepared(portal: string, id: string): Promise<Made> {
+  return until(async () => {
     const { body } = await ask('GET', `${portal}/api/assets/${id}`)
-    return body.variants?.lod && body
-  }, 120)
+    return body.variants?.lod ? body : null
+  })
+}
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 

@@ -30,14 +30,14 @@ let shared: ReturnType<typeof startAssets> | undefined
 const sharedAssets = () => (shared ??= startAssets(t))
 
 t.test('models become lighter, stay valid and keep their shape', async (t) => {
-  const few = ['flat', 'smooth', 'mixamo']
-  const models = blenderModels(t, ALL ? [...few, 'textured', 'several', 'huge'] : few)
+  const few = ['smooth']
+  const models = blenderModels(t, ALL ? [...few, 'flat', 'mixamo', 'textured', 'several', 'huge'] : few)
   if (!models) return
   const io = await decoders()
   const smooth = models.get('smooth') as Buffer
   for (const [name, transform] of [
     ['draco', draco()],
-    ['meshopt', meshopt({ encoder: MeshoptEncoder })],
+    ...(ALL ? ([['meshopt', meshopt({ encoder: MeshoptEncoder })]] as const) : []),
   ] as const) {
     const document = await io.readBinary(smooth)
     await document.transform(transform)
@@ -60,7 +60,7 @@ t.test('models become lighter, stay valid and keep their shape', async (t) => {
 t.test('models with KTX2 textures become lighter, and keep their textures as they are', async (t) => {
   const io = await decoders()
   const { ask, upload, platform } = await sharedAssets()
-  for (const encoding of ['uastc', 'etc1s'] as const) {
+  for (const encoding of ALL ? (['uastc', 'etc1s'] as const) : (['etc1s'] as const)) {
     const bytes = await tiledSheet(40, encoding)
     const made = await upload(bytes, { title: encoding, visibility: 'public' })
     t.match(made, { status: 201, body: { variants: { source: { triangles: 3200 } } } })
@@ -222,6 +222,6 @@ interface Prepared {
 async function prepared({ ask, platform }: Pick<Started, 'ask' | 'platform'>, name: string): Promise<Prepared> {
   const { id } = await platform.app.assets.get(name)
   const waiting = `select id from background_jobs where name = 'assets/prepare' and "key" = ?`
-  await until(async () => (await platform.app.db.query(waiting, [id])).length === 0, 120)
+  await until(async () => (await platform.app.db.query(waiting, [id])).length === 0, 150)
   return (await ask(`/api/assets/${id}`)).json() as Prepared
 }

@@ -57,7 +57,7 @@ t.test('a job is made from a template, followed live, and looked at', async (t) 
   t.match(await page.textContent('main'), /completed[\s\S]*model\.glb[\s\S]*triangles[\s\S]*from the page/)
   const preview = await context.request.get(`${platform.portal}/blender/jobs/${id}/files/preview.png`)
   t.match(preview.headers(), { 'content-type': 'image/png', 'content-security-policy': /sandbox/ })
-  await page.locator('[data-shown$="model.glb"]').waitFor({ timeout: timeLimit(60) })
+  await page.locator('[data-shown$="model.glb"]').waitFor({ timeout: timeLimit() })
   await look('job')
 
   await page.getByRole('button', { name: 'Queue the revision' }).scrollIntoViewIfNeeded()

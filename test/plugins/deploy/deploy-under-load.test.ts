@@ -6,7 +6,7 @@ import { startPlatform } from '../../kit/platform.ts'
 import { type Build, build, deploy, liveBuild, sha256 } from './build.ts'
 
 /** The number of deploys that go live during the reads. */
-const FLIPS = amount(20, 200)
+const FLIPS = amount(10, 200)
 const READERS = 4
 /** The number of deploys in the history. Older ones are deleted, so that there is garbage to collect. */
 const KEPT = 5

@@ -347,7 +347,7 @@ t.test('a game that is deleted takes its deploys with it', async (t) => {
   t.equal((await program.post(`/api/deploy/${deployId}/rollback`)).status, 404)
 })
 
-t.test('3,000 files begin in one request', async (t) => {
+t.test('3,000 files begin', async (t) => {
   const { game, program } = await withGame(t)
   const files = Array.from({ length: 3000 }, (_, index) => ({
     path: index ? `assets/${index % 50}/file-${index}.bin` : 'index.html',

@@ -8,6 +8,7 @@ import { type Engine, type EngineContext, type EngineName, openEngine } from '..
 import type { EngineFrame, EnginePage } from '../../kit/engines/page.ts'
 import { NETWORK_ADDRESSES } from '../../kit/engines/recording.ts'
 import { type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { BEHIND_PROXY, startTlsProxy } from '../../kit/tls-proxy.ts'
 import { until } from '../../kit/until.ts'
 import { deploy } from './kit.ts'
@@ -373,15 +374,14 @@ async function playsFramedBy(
   const known = "fetch('/auth/service/session').then((answer) => answer.json()).then((it) => it.signedIn && it)"
   t.match(await frame.waitFor(known), ADA, 'signed in, on the same page')
   t.equal(await page.url(), 'https://itch.arcade.test/')
-  await until(async () => (await context.pages()).length === 1)
-  t.pass('the window has closed itself')
+  t.ok(await until(async () => (await context.pages()).length === 1), 'the window has closed itself')
   return frame
 }
 
 /** Runs all tests in one engine. */
 export function testEmbeddedGames(name: EngineName): void {
-  t.setTimeout(900_000)
-  t.test(`${name}: a framed game knows who plays`, { timeout: 800_000 }, async (t) => {
+  t.setTimeout(timeLimit(900))
+  t.test(`${name}: a framed game knows who plays`, { timeout: timeLimit(800) }, async (t) => {
     const engine = await openEngine(t, name)
     if (!engine) return
     for (const mode of chosen) {
@@ -414,7 +414,7 @@ const STRICT = [
 
 function testStrictSettings(): void {
   for (const { what, mode, preferences } of STRICT) {
-    t.test(`firefox without ${what}`, { timeout: 120_000 }, async (t) => {
+    t.test(`firefox without ${what}`, { timeout: timeLimit(300) }, async (t) => {
       const engine = await openEngine(t, 'firefox', { firefoxPreferences: preferences })
       const one = engine && (await world(t, engine, mode))
       if (!one) return

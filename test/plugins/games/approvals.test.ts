@@ -1,8 +1,8 @@
 // Who may publish (`games.publish`): new games wait for staff, work for their makers, and nobody else gets them.
 import t, { type Test } from 'tap'
-import { until } from '../../kit/until.ts'
 import { type Platform, startPlatform } from '../../kit/platform.ts'
 import { startSmtp } from '../../kit/smtp.ts'
+import { until } from '../../kit/until.ts'
 import { deploy } from '../game-edge/kit.ts'
 import { signInTo } from '../multiplayer/kit.ts'
 

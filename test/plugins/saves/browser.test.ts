@@ -6,6 +6,7 @@ import { chromium } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { BROWSER, openBrowser, openPage } from '../../kit/browser.ts'
 import { inFull } from '../../kit/extent.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { onServer, openGame, saved, signIn, startGame, versionsOnServer } from './browser-kit.ts'
 
 /** Opens the game for a signed-in player, on a device of its own. */
@@ -18,7 +19,7 @@ async function device(t: Test, world: Awaited<ReturnType<typeof startGame>>, pla
   return { page, context }
 }
 
-t.test('a page reads what it saved: JSON, bytes, and nothing', { timeout: 120_000 }, async (t) => {
+t.test('a page reads what it saved: JSON, bytes, and nothing', { timeout: timeLimit(300) }, async (t) => {
   const world = await startGame(t)
   const opened = await device(t, world)
   if (!opened) return
@@ -48,7 +49,7 @@ t.test('a page reads what it saved: JSON, bytes, and nothing', { timeout: 120_00
   t.same(await page.evaluate(() => saves.get('bytes')), undefined)
 })
 
-t.test('fifty changes without a connection arrive when it is back', { timeout: 120_000 }, async (t) => {
+t.test('fifty changes without a connection arrive when it is back', { timeout: timeLimit(300) }, async (t) => {
   const world = await startGame(t)
   const opened = await device(t, world)
   if (!opened) return
@@ -85,7 +86,7 @@ t.test('fifty changes without a connection arrive when it is back', { timeout: 1
 
 t.test(
   'two devices change one save: both values are kept, and the game may decide',
-  { timeout: 120_000 },
+  { timeout: timeLimit(300) },
   async (t) => {
     const world = await startGame(t)
     const [one, two] = [await device(t, world), await device(t, world)]
@@ -139,7 +140,7 @@ t.test(
 )
 
 for (const hours of [-1, 1]) {
-  inFull(t)?.test(`a clock that is ${hours} hour wrong decides nothing`, { timeout: 120_000 }, async (t) => {
+  inFull(t)?.test(`a clock that is ${hours} hour wrong decides nothing`, { timeout: timeLimit(300) }, async (t) => {
     const world = await startGame(t)
     const browser = await openBrowser(t)
     if (!browser) return
@@ -182,7 +183,7 @@ for (const hours of [-1, 1]) {
   })
 }
 
-t.test('what is saved signed out goes to the account at the sign-in', { timeout: 120_000 }, async (t) => {
+t.test('what is saved signed out goes to the account at the sign-in', { timeout: timeLimit(300) }, async (t) => {
   const world = await startGame(t)
   const browser = await openBrowser(t)
   if (!browser) return
@@ -229,7 +230,7 @@ t.test('what is saved signed out goes to the account at the sign-in', { timeout:
 
 inFull(t)?.test(
   'a server without room says so, and takes the save when there is room',
-  { timeout: 120_000 },
+  { timeout: timeLimit(300) },
   async (t) => {
     const limits = { saveBytes: 1000, savesPerPlayer: 2 }
     const world = await startGame(t, { config: { limits } })
@@ -257,7 +258,7 @@ inFull(t)?.test(
   },
 )
 
-inFull(t)?.test('a device without room saves on the server', { timeout: 120_000 }, async (t) => {
+inFull(t)?.test('a device without room saves on the server', { timeout: timeLimit(300) }, async (t) => {
   const world = await startGame(t)
   const opened = await device(t, world)
   if (!opened) return
@@ -277,7 +278,7 @@ inFull(t)?.test('a device without room saves on the server', { timeout: 120_000 
   )
 })
 
-inFull(t)?.test('a browser that is killed has lost nothing', { timeout: 240_000 }, async (t) => {
+inFull(t)?.test('a browser that is killed has lost nothing', { timeout: timeLimit(600) }, async (t) => {
   const world = await startGame(t)
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-profile-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
