@@ -1,5 +1,6 @@
 import t from 'tap'
 import { type Answer, type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { deploy } from '../game-edge/kit.ts'
 import { headersOf, RoomSocket, signInTo } from '../multiplayer/kit.ts'
 
@@ -84,7 +85,7 @@ t.test('it is in no list', async (t) => {
   t.same(new Set(await shown()), new Set([true]))
 })
 
-t.test('nobody signs in to it, and its rooms end', async (t) => {
+t.test('nobody signs in to it, and its rooms end', { timeout: timeLimit(60) }, async (t) => {
   const { platform, program, game, host, suspend, lift } = await openPlatform(t, { listen: true })
   const player = await platform.signUp()
   await signInTo(player, host)

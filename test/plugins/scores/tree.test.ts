@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import type { Database } from '../../../core/data/database.ts'
 import { GROUP, LEAF, ranksOf } from '../../../plugins/scores/ranks/ranks.ts'
 import { RankTree } from '../../../plugins/scores/ranks/tree.ts'
-import { amount } from '../../kit/extent.ts'
+import { amount, SEED } from '../../kit/extent.ts'
 import { startPlatform } from '../../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
 
@@ -23,6 +23,9 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ add: fc.tuple(key).map(([one]) => Array<number>(30).fill(one)) }) },
   { weight: 2, arbitrary: fc.record({ from: fc.nat(100), remove: fc.nat(60) }) },
 )
+
+/** The first leaf loses all of its entries, and so takes in the next one, which has some: rarely found by chance. */
+const EMPTIED_FIRST_LEAF = [{ add: Array.from({ length: 40 }, (_, key) => key) }, { from: 0, remove: 5 }]
 
 async function prove(t: Test, config: Record<string, unknown>, runs: number): Promise<void> {
   const { app } = await startPlatform(t, { config })
@@ -63,7 +66,11 @@ async function prove(t: Test, config: Record<string, unknown>, runs: number): Pr
       await checkShape(app.db, ranking.board, keys)
     }
   }
-  await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 14 }), replay), { numRuns: runs })
+  await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 14 }), replay), {
+    ...SEED,
+    numRuns: runs,
+    examples: [[EMPTIED_FIRST_LEAF]],
+  })
   t.pass(`${boards} histories agree with the array`)
 }
 
