@@ -271,7 +271,7 @@ export default [
     in: 'plugins/game-edge',
     find: ' || site.game.suspended || !site.game.playable) return false',
     replace: ') return false',
-    tests: ['plugins/games/suspension'],
+    tests: ['plugins/game-edge/fast-path'],
   },
   {
     name: 'players sign in to a suspended game',

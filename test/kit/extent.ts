@@ -8,6 +8,3 @@ export const amount = (few: number, many: number): number => (ALL ? many : few)
 
 /** Returns the test on which to register tests of the long form only: `inFull(t)?.test(name, …)`. */
 export const inFull = (t: Test): Test | undefined => (ALL ? t : undefined)
-
-/** The seed of random input in `npm test`, so that each run has the same. The long form has another seed each time. */
-export const SEED: { seed?: number } = ALL ? {} : { seed: 1 }

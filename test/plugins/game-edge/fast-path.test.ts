@@ -147,3 +147,16 @@ t.test('no file is answered any more once the server drains', async (t) => {
   t.equal((await ask('/main.js')).status, 200, 'the route still answers')
   t.match((await platform.stranger.get('/metrics')).text, /route="\/\*",status="200"\} 2\n/)
 })
+
+t.test('a game that is suspended or closed is not answered from memory', async (t) => {
+  const { platform, game, program, ask } = await published(t)
+  const admin = await platform.admin()
+  const both = async () => [(await ask('/')).status, (await ask('/main.js')).status]
+  t.same([...(await both()), ...(await both())], [200, 200, 200, 200])
+  await admin.submit(`/admin/games/${game.id}/suspend`, { reason: 'It shows the faces of others.' })
+  t.same([...(await both()), ...(await both())], [451, 451, 451, 451])
+  await admin.submit(`/admin/games/${game.id}/lift`, {})
+  t.same([...(await both()), ...(await both())], [200, 200, 200, 200])
+  t.match(await program.patch(`/api/games/${game.id}`, { playable: false }), { status: 200 })
+  t.notOk([...(await both()), ...(await both())].includes(200))
+})
