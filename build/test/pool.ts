@@ -6,7 +6,7 @@ import type { Outcome, Report } from './messages.ts'
 /** A worker without a message for so long is in an endless loop, or has more work than any test should. */
 const SILENCE_MS = 300_000
 /** A worker runs at most so many files, so that the memory that they leave behind stays limited. */
-const FILES_A_WORKER = 60
+const FILES_A_WORKER = 120
 /** A platform per test creates much garbage. Fewer collections save a tenth of the total CPU time. */
 const GARBAGE_FLAGS = ['--min-semi-space-size=32', '--max-semi-space-size=64']
 

@@ -1,6 +1,6 @@
 // A game in the frame of its play page has its player's session, in Chromium, Firefox and WebKit: on localhost, on
 // https across sites, and in the LAN mode at an address of this machine in its network, through sign-in, sign-out and
-// reloads. One file for each engine runs it. (`npm test` opens the play page: test/system/engines/play.test.ts.)
+// reloads. One file for each engine runs it. (`npm test` opens the play page: test/clients/browser.test.ts.)
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'

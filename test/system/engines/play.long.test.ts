@@ -1,9 +1,8 @@
-// The play page in the engines of Chrome, Firefox and Safari: the game in its frame, and its player signed in there. The
-// long form plays on https across sites and in the LAN mode too.
+// The play page in the engines of Chrome, Firefox and Safari: the game in its frame, and its player signed in there, on
+// http, on https across sites and in the LAN mode. In the short form test/clients/browser.test.ts does it in Chromium.
 import t, { type Test } from 'tap'
 import { ENGINES, type Engine, openEngine } from '../../kit/engines/engine.ts'
 import { cookiesOf } from '../../kit/engines/pages.ts'
-import { ALL } from '../../kit/extent.ts'
 import { type Platform, startPlatform } from '../../kit/platform.ts'
 import { BEHIND_PROXY, startTlsProxy } from '../../kit/tls-proxy.ts'
 import { deploy } from '../../plugins/deploy/build.ts'
@@ -54,15 +53,13 @@ async function playsFramed(t: Test, engine: Engine, platform: Platform, { oneSit
   t.pass('somebody without an account plays signed out')
 }
 
-// In the short form test/clients/browser.test.ts does the same in Chromium.
-for (const name of ENGINES.filter((name) => ALL || name !== 'chromium')) {
+for (const name of ENGINES) {
   t.test(`${name} plays framed`, { timeout: 240_000 }, async (t) => {
     const engine = await openEngine(t, name)
     if (!engine) return
     await t.test('on http://localhost', async (t) => {
       await playsFramed(t, engine, await startPlatform(t, { listen: true }))
     })
-    if (!ALL) return
     await t.test('on https, across sites', async (t) => {
       const platform = await startPlatform(t, { listen: true, config: BEHIND_PROXY })
       const proxy = await startTlsProxy(t, platform.app.server.address() as { port: number })
