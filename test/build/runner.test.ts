@@ -100,7 +100,7 @@ t.test('a file that failed runs once more, alone in a process, and the report sa
     },
   })
   // The runner works on the tree that it stands in.
-  for (const path of ['build/test', 'build/test.ts', 'test/kit/process-end.ts'])
+  for (const path of ['build/test', 'build/test.ts', 'test/kit/process-end.ts', 'test/kit/time-limit.ts'])
     cpSync(join(root, path), join(folder, path), { recursive: true })
   const run = (...args: string[]) =>
     spawnSync(process.execPath, [join(folder, 'build/test.ts'), '--jobs', '1', ...args], { encoding: 'utf8' })

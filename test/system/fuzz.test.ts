@@ -13,6 +13,7 @@ import { type Answer, type Client, PASSWORD, type Platform, startPlatform } from
 import { startPostgres } from '../kit/postgres.ts'
 import { SEED } from '../kit/seed.ts'
 import { type Hints, type MadeUpRequest, type Operation, requestFor } from './fuzz-requests.ts'
+import { timeLimit } from '../kit/time-limit.ts'
 
 const RUNS = Number(process.env.GAMEYARD_FUZZ ?? amount(2, 15))
 
@@ -140,7 +141,7 @@ function hintsOf(operation: Operation, own: Settler, other: Settler): Hints {
   }
 }
 
-t.setTimeout(480_000 + RUNS * 10_000)
+t.setTimeout(timeLimit(480 + RUNS * 10))
 t.test(`whatever is asked, the answer keeps to the contract (seed ${SEED})`, async (t) => {
   const platform = await startPlatform(t, { config: await database() })
   const document = (await platform.stranger.get('/openapi.json')).body

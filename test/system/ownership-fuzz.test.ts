@@ -11,6 +11,7 @@ import { ALL, amount } from '../kit/extent.ts'
 import { SEED } from '../kit/seed.ts'
 import { CALLERS, type Caller, inhabit, type Owner, parametersOf, SECRET } from './access/world.ts'
 import { type Hints, type Operation, type Schema, wellFormedRequestFor } from './fuzz-requests.ts'
+import { timeLimit } from '../kit/time-limit.ts'
 
 const RUNS = Number(process.env.GAMEYARD_FUZZ ?? amount(1, 15))
 /** After so many changing routes the owner's things are compared; looking at them costs more than asking a route. */
@@ -68,7 +69,7 @@ function hintsOf(owner: Owner, path: string): Hints {
   }
 }
 
-t.setTimeout(480_000 + RUNS * 30_000)
+t.setTimeout(timeLimit(480 + RUNS * 30))
 t.test(`whatever others ask, the owner's things are neither read nor changed (seed ${SEED})`, async (t) => {
   const world = await inhabit(t)
   const before = JSON.stringify(await world.belongings())

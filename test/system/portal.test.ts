@@ -15,6 +15,7 @@ import { DESIGN_PAGES, openShowcase, pagesOf } from '../kit/showcase.ts'
 import { until } from '../kit/until.ts'
 import { form } from '../plugins/assets/kit.ts'
 import { zipOf } from '../plugins/deploy/zip-writer.ts'
+import { timeLimit } from '../kit/time-limit.ts'
 
 const VIEWS = [
   { width: 390, colorScheme: 'dark', bothSchemes: true },
@@ -23,7 +24,7 @@ const VIEWS = [
 ] as const
 const PICTURE = readFileSync(join(import.meta.dirname, '../fixtures/media/photo.jpg'))
 
-t.setTimeout(ALL ? 1_800_000 : 480_000)
+t.setTimeout(timeLimit(ALL ? 1800 : 480))
 
 inFull(t)?.test(
   'every page is sound: axe-core, one title, no overflow, no shift, little script, nothing from elsewhere',

@@ -3,6 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t from 'tap'
+import { timeLimit } from '../kit/time-limit.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
@@ -20,7 +21,7 @@ function kindOf(file: string): string {
   return `PE ${head.toString('latin1', pe, pe + 2) === 'PE' ? head.readUInt16LE(pe + 4).toString(16) : '?'}`
 }
 
-t.setTimeout(1_500_000)
+t.setTimeout(timeLimit(1500))
 
 t.test('a release', async (t) => {
   const { status, stderr } = spawnSync(process.execPath, [join(root, 'build/release.ts')], { encoding: 'utf8' })

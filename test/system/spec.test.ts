@@ -10,6 +10,7 @@ import { studio } from './spec/studio.ts'
 import { expiry } from './spec/time.ts'
 import { unset } from './spec/unset.ts'
 import { World } from './spec/world.ts'
+import { timeLimit } from '../kit/time-limit.ts'
 
 const rows = Object.entries(ROWS).flatMap(([table, names]) => names.map((name) => `${table} / ${name}`))
 const cases = { ...identity, ...games, ...ai, ...payments, ...studio }
@@ -37,9 +38,9 @@ t.test('every row has a case, and every case is a row', async (t) => {
   }
 })
 
-t.test('the tables', { timeout: 420_000 }, async (t) => {
+t.test('the tables', { timeout: timeLimit(420) }, async (t) => {
   const world = await World.start(t)
-  for (const [name, run] of Object.entries(cases)) await t.test(name, { timeout: 240_000 }, (t) => run(t, world))
+  for (const [name, run] of Object.entries(cases)) await t.test(name, { timeout: timeLimit(240) }, (t) => run(t, world))
 })
 
 for (const [name, run] of Object.entries(apart)) t.test(name, run)

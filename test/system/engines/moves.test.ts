@@ -9,6 +9,7 @@ import { ALL, amount } from '../../kit/extent.ts'
 import { PASSWORD, type Platform, PlayerClient, startPlatform } from '../../kit/platform.ts'
 import { BEHIND_PROXY, startTlsProxy } from '../../kit/tls-proxy.ts'
 import { deploy } from '../../plugins/deploy/build.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 
 const GAME = `<!doctype html><html lang="en"><title>Duo</title><h1>A game</h1><p id="who">…</p>
 <script type="module">
@@ -42,7 +43,7 @@ async function play(engine: Engine, platform: Platform, ada: PlayerClient, slug:
 }
 
 for (const name of ALL ? ENGINES : (['chromium'] as const)) {
-  t.test(`${name}: sign-in goes along`, { timeout: 400_000 }, async (t) => {
+  t.test(`${name}: sign-in goes along`, { timeout: timeLimit(400) }, async (t) => {
     const engine = await openEngine(t, name)
     if (!engine) return
     const folder = mkdtempSync(join(tmpdir(), 'gameyard-moves-'))

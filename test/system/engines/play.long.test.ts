@@ -6,6 +6,7 @@ import { cookiesOf } from '../../kit/engines/pages.ts'
 import { type Platform, startPlatform } from '../../kit/platform.ts'
 import { BEHIND_PROXY, startTlsProxy } from '../../kit/tls-proxy.ts'
 import { deploy } from '../../plugins/deploy/build.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 
 const GAME = `<!doctype html><html lang="en"><title>Duo</title><h1>A game</h1><p id="who">…</p>
 <script type="module">
@@ -54,7 +55,7 @@ async function playsFramed(t: Test, engine: Engine, platform: Platform, { oneSit
 }
 
 for (const name of ENGINES) {
-  t.test(`${name} plays framed`, { timeout: 240_000 }, async (t) => {
+  t.test(`${name} plays framed`, { timeout: timeLimit(240) }, async (t) => {
     const engine = await openEngine(t, name)
     if (!engine) return
     await t.test('on http://localhost', async (t) => {

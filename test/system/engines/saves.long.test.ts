@@ -9,6 +9,7 @@ import { deploy } from '../../plugins/game-edge/kit.ts'
 
 const GAME = `<!doctype html><html lang="en"><title>Saves</title><h1>Saves</h1><script type="module">
 import { saves } from '/__service/saves.js'
+import { timeLimit } from '../../kit/time-limit.ts'
 window.saves = saves
 saves.on('conflict', ({ mine, theirs }) => mine + ' and ' + theirs)
 // A driver waits for expressions, not for promises.
@@ -72,4 +73,4 @@ async function keepsSaves(t: Test, name: EngineName): Promise<void> {
   t.same(await call(two, "'get', 'a'"), { value: 'in a frame' })
 }
 
-for (const name of ENGINES) t.test(`${name} keeps saves`, { timeout: 240_000 }, (t) => keepsSaves(t, name))
+for (const name of ENGINES) t.test(`${name} keeps saves`, { timeout: timeLimit(240) }, (t) => keepsSaves(t, name))
