@@ -5,10 +5,10 @@ import t, { type Test } from 'tap'
 import { aiConfig, openai, startAiServer } from '../kit/ai-server.ts'
 import { type Cluster, clusterMissing, startCluster } from '../kit/cluster.ts'
 import { amount } from '../kit/extent.ts'
+import { timeLimit } from '../kit/time-limit.ts'
 import { Load } from './cluster-load.ts'
 import { deployPage, signUp, tokenOf } from './cluster-players.ts'
 import { playInRooms } from './cluster-rooms.ts'
-import { timeLimit } from '../kit/time-limit.ts'
 
 /** How long nodes are killed, one every twenty seconds. */
 const SECONDS = amount(6, 300)

@@ -12,8 +12,8 @@ import { registerApp } from '../kit/oauth.ts'
 import { type Answer, type Client, PASSWORD, type Platform, startPlatform } from '../kit/platform.ts'
 import { startPostgres } from '../kit/postgres.ts'
 import { SEED } from '../kit/seed.ts'
-import { type Hints, type MadeUpRequest, type Operation, requestFor } from './fuzz-requests.ts'
 import { timeLimit } from '../kit/time-limit.ts'
+import { type Hints, type MadeUpRequest, type Operation, requestFor } from './fuzz-requests.ts'
 
 const RUNS = Number(process.env.GAMEYARD_FUZZ ?? amount(2, 15))
 

@@ -9,9 +9,9 @@ import t from 'tap'
 import { type AuthRule, authRequirementOf } from '../../core/http/auth.ts'
 import { ALL, amount } from '../kit/extent.ts'
 import { SEED } from '../kit/seed.ts'
+import { timeLimit } from '../kit/time-limit.ts'
 import { CALLERS, type Caller, inhabit, type Owner, parametersOf, SECRET } from './access/world.ts'
 import { type Hints, type Operation, type Schema, wellFormedRequestFor } from './fuzz-requests.ts'
-import { timeLimit } from '../kit/time-limit.ts'
 
 const RUNS = Number(process.env.GAMEYARD_FUZZ ?? amount(1, 15))
 /** After so many changing routes the owner's things are compared; looking at them costs more than asking a route. */

@@ -12,10 +12,10 @@ import { jamPagesOf, openJamShowcase } from '../kit/jam-showcase.ts'
 import { PASSWORD, startPlatform } from '../kit/platform.ts'
 import { checkPages, signedIn } from '../kit/portal-pages.ts'
 import { DESIGN_PAGES, openShowcase, pagesOf } from '../kit/showcase.ts'
+import { timeLimit } from '../kit/time-limit.ts'
 import { until } from '../kit/until.ts'
 import { form } from '../plugins/assets/kit.ts'
 import { zipOf } from '../plugins/deploy/zip-writer.ts'
-import { timeLimit } from '../kit/time-limit.ts'
 
 const VIEWS = [
   { width: 390, colorScheme: 'dark', bothSchemes: true },

@@ -3,8 +3,8 @@
 import t from 'tap'
 import { aiConfig, openai, startAiServer } from '../kit/ai-server.ts'
 import { clusterMissing, startCluster } from '../kit/cluster.ts'
-import { Load } from './cluster-load.ts'
 import { timeLimit } from '../kit/time-limit.ts'
+import { Load } from './cluster-load.ts'
 
 const before = process.env.GAMEYARD_BEFORE?.split(' ')
 const skip = clusterMissing || (!before && 'GAMEYARD_BEFORE names no older program')

@@ -1,6 +1,7 @@
 // The specification, row by row: every path, method, status and field of its tables, over raw HTTP on a real socket.
 import t from 'tap'
 import { startPlatform } from '../kit/platform.ts'
+import { timeLimit } from '../kit/time-limit.ts'
 import { ai } from './spec/ai.ts'
 import { games } from './spec/games.ts'
 import { identity } from './spec/identity.ts'
@@ -10,7 +11,6 @@ import { studio } from './spec/studio.ts'
 import { expiry } from './spec/time.ts'
 import { unset } from './spec/unset.ts'
 import { World } from './spec/world.ts'
-import { timeLimit } from '../kit/time-limit.ts'
 
 const rows = Object.entries(ROWS).flatMap(([table, names]) => names.map((name) => `${table} / ${name}`))
 const cases = { ...identity, ...games, ...ai, ...payments, ...studio }

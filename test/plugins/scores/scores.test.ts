@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
 import { sweepScores } from '../../../plugins/scores/retention.ts'
 import { type Client, type PlatformOptions, type PlayerClient, startPlatform } from '../../kit/platform.ts'
-import { signInTo } from '../multiplayer/kit.ts'
 import { timeLimit } from '../../kit/time-limit.ts'
+import { signInTo } from '../multiplayer/kit.ts'
 
 const DAY_MS = 86_400_000
 

@@ -8,9 +8,9 @@ import { hasPrograms } from '../../kit/components.ts'
 import { openEngine } from '../../kit/engines/engine.ts'
 import type { EnginePage } from '../../kit/engines/page.ts'
 import { PASSWORD, type Platform, startPlatform } from '../../kit/platform.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { sheet } from '../../plugins/assets/models.ts'
 import { zipOf } from '../../plugins/deploy/zip-writer.ts'
-import { timeLimit } from '../../kit/time-limit.ts'
 
 /** What a viewer says on a busy machine. */
 const EXPECTED = /rAF timed out/

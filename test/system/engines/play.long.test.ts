@@ -4,9 +4,9 @@ import t, { type Test } from 'tap'
 import { ENGINES, type Engine, openEngine } from '../../kit/engines/engine.ts'
 import { cookiesOf } from '../../kit/engines/pages.ts'
 import { type Platform, startPlatform } from '../../kit/platform.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { BEHIND_PROXY, startTlsProxy } from '../../kit/tls-proxy.ts'
 import { deploy } from '../../plugins/deploy/build.ts'
-import { timeLimit } from '../../kit/time-limit.ts'
 
 const GAME = `<!doctype html><html lang="en"><title>Duo</title><h1>A game</h1><p id="who">…</p>
 <script type="module">

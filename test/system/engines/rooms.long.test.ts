@@ -6,9 +6,9 @@ import { ENGINES, openEngine } from '../../kit/engines/engine.ts'
 import type { EngineFrame } from '../../kit/engines/page.ts'
 import { cookiesOf } from '../../kit/engines/pages.ts'
 import { startPlatform } from '../../kit/platform.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { BEHIND_PROXY, startTlsProxy } from '../../kit/tls-proxy.ts'
 import { deploy } from '../../plugins/game-edge/kit.ts'
-import { timeLimit } from '../../kit/time-limit.ts'
 
 const DUO = join(import.meta.dirname, '../../fixtures/games/duo')
 
