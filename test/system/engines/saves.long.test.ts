@@ -4,12 +4,12 @@ import t, { type Test } from 'tap'
 import { ENGINES, type EngineName, openEngine } from '../../kit/engines/engine.ts'
 import { cookiesOf } from '../../kit/engines/pages.ts'
 import { startPlatform } from '../../kit/platform.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { BEHIND_PROXY, startTlsProxy } from '../../kit/tls-proxy.ts'
 import { deploy } from '../../plugins/game-edge/kit.ts'
 
 const GAME = `<!doctype html><html lang="en"><title>Saves</title><h1>Saves</h1><script type="module">
 import { saves } from '/__service/saves.js'
-import { timeLimit } from '../../kit/time-limit.ts'
 window.saves = saves
 saves.on('conflict', ({ mine, theirs }) => mine + ' and ' + theirs)
 // A driver waits for expressions, not for promises.
