@@ -181,8 +181,9 @@ t.test('guests come in when the game says so', async (t) => {
 
 t.test('a player who is signed out everywhere is out of the room', async (t) => {
   const { platform, ada, bob, open } = await withPlayers(t)
-  const [first, second] = [open(ada), open(bob)]
+  const first = open(ada)
   await first.enter()
+  const second = open(bob)
   await second.enter()
   await platform.app.identity.passwords.reset(ada.account.email, 'another yard battery fence')
   t.equal(await first.closed, 1008)
@@ -358,8 +359,9 @@ t.test('a refused upgrade does not keep its socket', async (t) => {
 
 t.test('when the server stops, clients are told to come back', async (t) => {
   const { platform, ada, bob, open } = await withPlayers(t)
-  const [first, second] = [open(ada), open(bob)]
+  const first = open(ada)
   await first.enter()
+  const second = open(bob)
   await second.enter()
   second.socket.pause() // This socket does not answer.
   await platform.app.close()
