@@ -218,4 +218,27 @@ export default [
     replace: 'if (!address ||',
     tests: ['plugins/assistants/oauth'],
   },
+  {
+    name: 'an unknown address is answered without a hash',
+    in: 'plugins/oauth-idp',
+    find: 'const matches = await hasher.verify(password, row?.passwordHash ?? null)',
+    replace: 'const matches = row !== null && (await hasher.verify(password, row.passwordHash))',
+    tests: ['plugins/oauth-idp/sign-in'],
+  },
+  {
+    name: 'a comparison for nobody is cheaper',
+    in: 'plugins/oauth-idp',
+    find: 'const { memory, passes, parallelism, salt, tag } = parametersOf(hash ?? this.#nobody)',
+    replace:
+      'const { memory, parallelism, salt, tag, ...rest } = parametersOf(hash ?? this.#nobody); const passes = hash ? rest.passes : 1',
+    tests: ['plugins/oauth-idp/sign-in'],
+  },
+  {
+    name: 'only for a known address is a new password prepared',
+    in: 'plugins/oauth-idp',
+    find: "await emails.enqueue(db.em(), { kind: 'reset', nonce: tokens.newNonce(), email: normal })",
+    replace:
+      "if (await db.em().findOne(PlayerRow, { email: normal })) await emails.enqueue(db.em(), { kind: 'reset', nonce: tokens.newNonce(), email: normal })",
+    tests: ['plugins/oauth-idp/recovery'],
+  },
 ]

@@ -14,8 +14,8 @@ export interface Options {
   shard: { number: number; of: number }
   /** The number of files that run in parallel. */
   jobs: number
-  /** No file begins later than this many minutes after the start; Infinity without a limit. */
-  minutes: number
+  /** Runs a file that failed once more, alone, at the end. */
+  secondTry: boolean
   /** Stores the duration of each file in the file that plans later runs. */
   saveDurations: boolean
 }
@@ -24,9 +24,9 @@ export const USAGE = `npm test [-- PATH…] [-- --shard 1/4] [--jobs N]
   PATH               a test file or a folder of tests
   --shard N/M        the Nth of M fair parts
   --jobs N           how many files run beside each other
-  --minutes N        begins no file later than this; the others are named, and count as skipped
   --all              everything, in its long form (npm run test:all)
   --rest             what npm test leaves out (npm run test:rest)
+  --no-second-try    runs no file that failed once more
   --save-durations   keeps how long each file took, for the plan of later runs`
 
 /** An invalid argument. Its message is for people. */
@@ -42,7 +42,7 @@ export function readOptions(args: string[]): Options | 'help' {
     paths: positionals,
     shard: readShard(values.shard),
     jobs: readJobs(values.jobs),
-    minutes: readMinutes(values.minutes),
+    secondTry: !values['no-second-try'],
     saveDurations: values['save-durations'],
   }
 }
@@ -57,7 +57,7 @@ function parse(args: string[]) {
         rest: { type: 'boolean', default: false },
         shard: { type: 'string', default: '1/1' },
         jobs: { type: 'string' },
-        minutes: { type: 'string' },
+        'no-second-try': { type: 'boolean', default: false },
         'save-durations': { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },
@@ -79,11 +79,5 @@ function readJobs(text: string | undefined): number {
   // Tests wait for half of their time, so one job per processor would leave half of the processors idle.
   if (text === undefined) return availableParallelism() * 2
   if (!/^[1-9]\d?$/.test(text)) throw new WrongUsage(`--jobs ${text}: a number from 1 to 99.`)
-  return Number(text)
-}
-
-function readMinutes(text: string | undefined): number {
-  if (text === undefined) return Infinity
-  if (!/^\d{1,3}$/.test(text)) throw new WrongUsage(`--minutes ${text}: a number from 0 to 999.`)
   return Number(text)
 }

@@ -15,27 +15,27 @@ export interface Finished extends Outcome {
   output: string
 }
 
+/** A run under way. */
+export interface Run {
+  /** Resolves when all processes have ended. */
+  done: Promise<void>
+  /** Ends all processes at once. */
+  stop(signal: NodeJS.Signals): void
+}
+
 /**
  * Runs files in parallel processes, each of which runs one file after the other. A process is replaced after a crash,
  * or when it is no longer reliable.
  *
  * @param files in the order in which they begin
- * @param minutes no file begins later; those that are left then end as skipped
  * @param onFinished called when a file ends
- * @returns a function that ends all processes at once, and a promise of the end
  */
 export function runFiles(
   files: TestFile[],
-  {
-    jobs,
-    minutes,
-    env,
-    onFinished,
-  }: { jobs: number; minutes: number; env: NodeJS.ProcessEnv; onFinished(finished: Finished): void },
-): { done: Promise<void>; stop(signal: NodeJS.Signals): void } {
+  { jobs, env, onFinished }: { jobs: number; env: NodeJS.ProcessEnv; onFinished(finished: Finished): void },
+): Run {
   const left = [...files]
   const workers = new Set<Worker>()
-  const latest = performance.now() + minutes * 60_000
   let stopped = false
   const start = () => {
     const worker = new Worker(env)
@@ -46,10 +46,6 @@ export function runFiles(
   const lane = async () => {
     let shared: Worker | undefined
     for (let file = left.shift(); file && !stopped; file = left.shift()) {
-      if (performance.now() >= latest) {
-        onFinished(notBegun(file.path, minutes))
-        continue
-      }
       if (shared?.isSpent) {
         // This is not awaited: the worker tears down what its files shared while the next one starts.
         shared.end()
@@ -153,15 +149,6 @@ class Worker {
 
   kill(signal: NodeJS.Signals): void {
     this.#process.kill(signal)
-  }
-}
-
-/** Builds the result of a file for which there was no time. */
-function notBegun(file: string, minutes: number): Finished {
-  return {
-    ...{ file, failures: [], seconds: 0, processorSeconds: null, timedOut: false, output: '' },
-    counts: { passed: 0, failed: 0, skipped: 1 },
-    skips: [`no time was left to begin the file (--minutes ${minutes})`],
   }
 }
 

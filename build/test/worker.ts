@@ -10,6 +10,7 @@ import { Writable } from 'node:stream'
 import { pathToFileURL } from 'node:url'
 import tap, { type Test } from 'tap'
 import { runsInWorker, runWorkerEnd } from '../../test/kit/process-end.ts'
+import { timeLimit } from '../../test/kit/time-limit.ts'
 import { describeFailure, type Result } from './failures.ts'
 import type { Counts, Order, Outcome, Report } from './messages.ts'
 
@@ -18,7 +19,7 @@ const root = join(import.meta.dirname, '../..')
  * A file's time limit unless it sets another by `t.setTimeout`; `.taprc` has the same limit for the short form. It
  * detects files that hang. It is no performance requirement, because machines differ in speed.
  */
-const TIME_LIMIT_MS = process.env.TEST_EXTENT === 'all' ? 1_200_000 : 480_000
+const TIME_LIMIT_MS = timeLimit(process.env.TEST_EXTENT === 'all' ? 1200 : 480)
 const ALIVE_EVERY_MS = 10_000
 /** The unit of CPU times in /proc (`getconf CLK_TCK`), which is 100 on every current Linux. */
 const TICKS_A_SECOND = 100
@@ -68,9 +69,7 @@ async function run(file: string): Promise<Outcome> {
   flushCompileCache()
   const seconds = (performance.now() - startedAt) / 1000
   const processorAfter = processorSeconds()
-  // A shared process that has ended meanwhile counted before.
-  const spent =
-    processorBefore === null || processorAfter === null ? null : Math.max(0, processorAfter - processorBefore)
+  const spent = processorBefore === null || processorAfter === null ? null : processorAfter - processorBefore
   return { file, counts, failures, skips, seconds, processorSeconds: spent, timedOut }
 }
 

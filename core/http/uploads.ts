@@ -121,11 +121,14 @@ function watchRate(
   const longestMs = (uploadWindowSeconds + bytes / uploadBytesPerSecond) * 1000
   const began = performance.now()
   let readBefore = socket.bytesRead
+  let oursBefore = false
   return setInterval(() => {
     const came = socket.bytesRead - readBefore
     readBefore = socket.bytesRead
     const ours = raw.readableLength > 0
-    const slow = came < uploadBytesPerSecond * uploadWindowSeconds && !ours
+    // A window is ours as well when we began to read again within it.
+    const slow = came < uploadBytesPerSecond * uploadWindowSeconds && !ours && !oursBefore
+    oursBefore = ours
     if (slow || performance.now() - began > longestMs) tooSlow()
   }, uploadWindowSeconds * 1000).unref()
 }

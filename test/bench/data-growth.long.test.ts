@@ -18,13 +18,11 @@ const GONE = [
 ] as const
 /** `limits.deploysKept`, plus those since the last sweep. */
 const MOST_DEPLOYS = 20 + 5
-/** The limit for one statement or transaction of a sweep. */
-const MOST_HELD_MS = 20
 
 t.test('half a year passes and what has a rule is gone', async (t) => {
   const folder = t.testdir()
   const size = { months: MONTHS, players: 500, games: 400, plays: 20_000, deploysADay: 60, blenderJobs: 4000 }
-  const { app, written, holds } = await simulateHistory(folder, size, (line) => t.comment(line))
+  const { app, written } = await simulateHistory(folder, size, (line) => t.comment(line))
   t.teardown(() => app.close())
   t.ok(written > 100_000, `${written} rows were written`)
   t.ok(statSync(join(folder, 'data/gameyard.db')).size < 100e6, 'the database is below 100 MB')
@@ -41,11 +39,4 @@ t.test('half a year passes and what has a rule is gone', async (t) => {
     `select max(n) as most from (select count(*) as n from deploys where state = 'superseded' group by game_id) as counts`,
   )
   t.ok(Number(deploys?.most) <= MOST_DEPLOYS, 'deploys are kept as far as the rule says')
-
-  // This is CPU time, because other work on the machine does not change it.
-  const longest = holds[0]
-  t.ok(
-    longest && longest.cpuMs <= MOST_HELD_MS,
-    `the longest hold is ${longest?.cpuMs.toFixed(1)} ms: ${longest?.what}`,
-  )
 })

@@ -21,6 +21,9 @@ const ACTIONS: Record<string, string | null> = {
   audit: null,
 }
 
+/** What admin-reports.test.ts looks for in the short form. */
+const DISMISSAL = new Set(['report.dismiss'])
+
 t.test('an administrator is made from a shell, and gets another password there', async (t) => {
   const cwd = temporaryFolder(t)
   const command = async (input: string, ...arguments_: string[]) => {
@@ -32,17 +35,14 @@ t.test('an administrator is made from a shell, and gets another password there',
     code: 0,
     stdout: /Ada \(ada@example\.org\)/,
   })
-  t.match(await command('correct yard battery\n', 'create', ...account), {
-    code: 1,
-    stderr: /has? an account|account with/,
-  })
-  /** A refusal of the long form, because each command costs half a second of processor time. */
-  const refused = async (what: object, input: string, ...arguments_: string[]) =>
+  /** A command of the long form, mostly a refusal, because each command costs half a second of processor time. */
+  const inLongForm = async (what: object, input: string, ...arguments_: string[]) =>
     ALL && t.match(await command(input, ...arguments_), what)
-  await refused({ code: 1, stderr: /at least 10/ }, 'short\n', 'reset-password', ...account.slice(0, 2))
-  await refused({ code: 1, stderr: /no password/ }, '', 'reset-password', ...account.slice(0, 2))
-  await refused({ code: 1, stderr: /no such player/ }, 'x', 'reset-password', '--email', 'bob@example.org')
-  await refused({ code: 2, stderr: /--email/ }, '', 'create')
+  await inLongForm({ code: 1, stderr: /has? an account|account with/ }, 'correct yard battery\n', 'create', ...account)
+  await inLongForm({ code: 1, stderr: /at least 10/ }, 'short\n', 'reset-password', ...account.slice(0, 2))
+  await inLongForm({ code: 1, stderr: /no password/ }, '', 'reset-password', ...account.slice(0, 2))
+  await inLongForm({ code: 1, stderr: /no such player/ }, 'x', 'reset-password', '--email', 'bob@example.org')
+  await inLongForm({ code: 2, stderr: /--email/ }, '', 'create')
 
   const server = start(t, ['serve', '--port', '0'], { cwd })
   await server.says('ready')
@@ -63,15 +63,15 @@ t.test('an administrator is made from a shell, and gets another password there',
   t.equal((await signIn('correct yard battery')).status, 401)
   t.equal((await signIn('another yard battery')).status, 200)
 
-  await refused({ code: 2, stderr: /moderator/ }, '', 'role', ...account.slice(0, 2), '--role', 'king')
-  await refused({ code: 1, stderr: /only administrator/ }, '', 'role', ...account.slice(0, 2), '--role', 'player')
-  await refused({ code: 1, stderr: /no such game/ }, '', 'suspend', 'pong', '--reason', 'Stolen.')
+  await inLongForm({ code: 2, stderr: /moderator/ }, '', 'role', ...account.slice(0, 2), '--role', 'king')
+  await inLongForm({ code: 1, stderr: /only administrator/ }, '', 'role', ...account.slice(0, 2), '--role', 'player')
+  await inLongForm({ code: 1, stderr: /no such game/ }, '', 'suspend', 'pong', '--reason', 'Stolen.')
   const cookie = (await signIn('another yard battery')).headers.get('set-cookie')?.split(';')[0] ?? ''
   const headers = { 'content-type': 'application/json', origin: portal, cookie }
   const body = JSON.stringify({ title: 'Pong', description: 'A game.' })
   const made = await fetch(`${portal}/api/games`, { method: 'POST', headers, body })
   t.equal(made.status, 201, await made.text())
-  await refused({ code: 1, stderr: /Say why/ }, '', 'suspend', 'pong', '--reason', ' ')
+  await inLongForm({ code: 1, stderr: /Say why/ }, '', 'suspend', 'pong', '--reason', ' ')
   t.match(await command('', 'suspend', 'pong', '--reason', 'Stolen.'), { code: 0, stdout: /Pong .*is suspended/ })
   const game = async () => (await (await fetch(`${portal}/api/games/pong`, { headers })).json()).suspended
   t.match(await game(), { reason: 'Stolen.' })
@@ -81,8 +81,9 @@ t.test('an administrator is made from a shell, and gets another password there',
   const report = { target: { kind: 'game', id }, category: 'spam', text: 'Spam.' }
   const reported = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(report) }
   t.equal((await fetch(`${portal}/api/reports`, reported)).status, 201)
-  t.match(await command('', 'reports', 'dismiss', id), { code: 0, stdout: /Dismissed/ })
-  await refused({ code: 2, stderr: /20GiB/ }, '', 'quota', 'ada@example.org', '--storage', 'much')
+  // In the short form, admin-reports.test.ts does that.
+  await inLongForm({ code: 0, stdout: /Dismissed/ }, '', 'reports', 'dismiss', id)
+  await inLongForm({ code: 2, stderr: /20GiB/ }, '', 'quota', 'ada@example.org', '--storage', 'much')
   t.match(await command('', 'quota', 'ada@example.org', '--storage', '1.5GiB', '--games', 'none'), {
     code: 0,
     stdout: /storage +1\.5 GiB\n +games +no limit\n +assets +1000 \(as configured\)/,
@@ -90,10 +91,11 @@ t.test('an administrator is made from a shell, and gets another password there',
   const usage = await (await fetch(`${portal}/api/usage`, { headers })).json()
   t.equal(usage.quotas.storageBytesPerPlayer.limit, 1.5 * 1024 ** 3)
   t.equal(usage.quotas.gamesPerPlayer.limit, null)
+  await inLongForm({ code: 0, stdout: /storage +1\.5 GiB\n/ }, '', 'quota', 'ada@example.org')
   t.match(await command('correct yard battery\n', 'create', '--email', 'bob@example.org', '--name', 'Bob'), { code: 0 })
   t.match(await command('', 'role', ...account.slice(0, 2), '--role', 'moderator'), { code: 0 })
   t.match(await command('', 'trust', 'bob@example.org'), { code: 0, stdout: /Bob publishes games without approval/ })
-  await refused({ code: 1, stderr: /no such player/ }, '', 'trust', 'nobody@example.org')
+  await inLongForm({ code: 1, stderr: /no such player/ }, '', 'trust', 'nobody@example.org')
   const rows = (await command('', 'audit')).stdout
     .trim()
     .split('\n')
@@ -101,15 +103,16 @@ t.test('an administrator is made from a shell, and gets another password there',
   t.same(
     rows.map(({ action }) => action),
     [
-      ...['player.trust', 'player.role', 'player.create', 'player.quotas', 'report.dismiss', 'game.lift'],
+      ...['player.trust', 'player.role', 'player.create', 'player.quotas', ...(ALL ? DISMISSAL : []), 'game.lift'],
       ...['game.suspend', 'player.password', 'player.create'],
     ],
     'each command leaves a row, and one that failed or changed nothing leaves none',
   )
   const left = new Set<string>(rows.map(({ action }) => action))
-  for (const action of Object.values(ACTIONS)) if (action) t.ok(left.has(action), `${action} is in the audit`)
+  for (const action of Object.values(ACTIONS))
+    if (action && (ALL || !DISMISSAL.has(action))) t.ok(left.has(action), `${action} is in the audit`)
   for (const { by } of rows) t.match(by, { role: 'command', id: /./ })
-  t.match((await command('', 'audit', '--search', 'Stolen')).stdout, /^[^\n]*game.suspend[^\n]*\n$/)
+  await inLongForm({ stdout: /^[^\n]*game.suspend[^\n]*\n$/ }, '', 'audit', '--search', 'Stolen')
   server.process.kill('SIGTERM')
   await once(server.process, 'close')
 })

@@ -15,14 +15,18 @@ t.test('a backup of a running platform is restored into a new folder, and runs',
     code: 0,
     stdout: /^Wrote copy\.tar: the database, the keys and \d+ blobs/,
   })
-  t.match(await run(t, ['backup', 'copy.tar'], { cwd }), {
-    code: 1,
-    stderr: /copy\.tar exists; choose another name\.\n$/,
+  await inFull(t)?.test('a file that exists is refused', async (t) => {
+    t.match(await run(t, ['backup', 'copy.tar'], { cwd }), {
+      code: 1,
+      stderr: /copy\.tar exists; choose another name\.\n$/,
+    })
   })
   server.process.kill('SIGTERM')
   t.equal((await server.ended).code, 0)
 
-  t.match(await run(t, ['restore', 'copy.tar'], { cwd }), { code: 1, stderr: /data is not empty/ })
+  await inFull(t)?.test('a folder that is not empty is refused', async (t) => {
+    t.match(await run(t, ['restore', 'copy.tar'], { cwd }), { code: 1, stderr: /data is not empty/ })
+  })
   const { code, stdout } = await run(t, ['restore', 'copy.tar', '--data', 'again', '--json'], { cwd })
   t.equal(code, 0)
   t.match(JSON.parse(stdout), { dataDir: join(cwd, 'again'), blobs: Number, bytes: Number })
@@ -51,7 +55,9 @@ t.test('what can not be backed up or restored is one sentence', async (t) => {
   writeFileSync(join(cwd, 'no.tar'), 'not a backup')
   t.match(await run(t, ['restore', 'no.tar'], { cwd }), { code: 1, stderr: /^[^\n]+\n$/ })
   t.notOk(existsSync(join(cwd, 'data')))
-  t.equal((await run(t, ['backup'], { cwd })).code, 2)
+  await inFull(t)?.test('and a command without its argument is wrong usage', async (t) => {
+    t.equal((await run(t, ['backup'], { cwd })).code, 2)
+  })
 })
 
 inFull(t)?.test('a restored platform has the saves and the scores of its players', async (t) => {

@@ -20,6 +20,12 @@ t.test('wrong usage ends with 2 and says what was meant', async (t) => {
   t.match(unknown.stderr, /unknown command 'serv'\n\(Did you mean serve\?\)/)
 })
 
+inFull(t)?.test('each command has a help of its own', async (t) => {
+  const serve = await run(t, ['serve', '--help'])
+  t.equal(serve.code, 0)
+  t.match(serve.stdout, /--port <number>[\s\S]*Examples:/)
+})
+
 inFull(t)?.test('a wrong option ends with 2 and says what was meant', async (t) => {
   const option = await run(t, ['serve', '--prot', '80'])
   t.equal(option.code, 2)
@@ -61,6 +67,11 @@ t.test('config check tells machines too', async (t) => {
   t.equal(code, 1)
   const problem = { severity: 'error', key: 'listen.port', source: 'x.yaml', line: 2, column: 9 }
   t.match(JSON.parse(stdout), { valid: false, problems: [problem] })
+  await inFull(t)?.test('and that there is nothing to say', async (t) => {
+    const fine = await run(t, ['config', 'check', '--json'], { cwd })
+    t.equal(fine.code, 0)
+    t.strictSame(JSON.parse(fine.stdout), { valid: true, problems: [] })
+  })
 })
 
 t.test('config print shows what is in effect, secrets masked', async (t) => {

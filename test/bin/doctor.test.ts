@@ -44,8 +44,10 @@ t.test('a portal is known by what it answers, and its redirect to https is an an
 t.test('doctor looks at a platform on its own machine, and changes nothing', async (t) => {
   const cwd = mkdtempSync(join(tmpdir(), 'gameyard-doctor-'))
   t.teardown(() => rmSync(cwd, { recursive: true, force: true }))
-  const none = await examine(t, cwd, { blender: { driver: 'none' } })
-  t.match(none.found, { 'Data folder': { status: 'warning' }, Database: { message: /first start makes it/ } })
+  await inFull(t)?.test('also before its first start', async (t) => {
+    const none = await examine(t, cwd, { blender: { driver: 'none' } })
+    t.match(none.found, { 'Data folder': { status: 'warning' }, Database: { message: /first start makes it/ } })
+  })
 
   const server = await startServer(t, { folder: cwd, config: { blender: { driver: 'none' } } })
   const config = { listen: { port: server.port }, blender: { driver: 'none' } }

@@ -1,11 +1,11 @@
 // Tests new keys for a running platform, whose process detects them.
 import { once } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeProtectedHeader } from 'jose'
 import t from 'tap'
 import WebSocket from 'ws'
 import { ask, publishAt, signInAt } from '../kit/remote-game.ts'
 import { freePort } from '../kit/server.ts'
+import { until } from '../kit/until.ts'
 import { run, start, temporaryFolder } from './program.ts'
 
 t.test('keys turn over while the platform runs', async (t) => {
@@ -17,13 +17,11 @@ t.test('keys turn over while the platform runs', async (t) => {
     const answer = await fetch(`http://localhost:${port}/api/oauth/jwks`)
     return ((await answer.json()) as { keys: { kid: string }[] }).keys.map(({ kid }) => kid)
   }
-  const changed = async (from: string[]) => {
-    for (;;) {
+  const changed = (from: string[]) =>
+    until(async () => {
       const now = await kids()
-      if (now.join() !== from.join()) return now
-      await sleep(50)
-    }
-  }
+      return now.join() !== from.join() && now
+    })
   const [current, next] = await kids()
   t.match(await run(t, ['keys', 'rotate', 'signing'], { cwd }), { code: 0, stdout: /next key.*published for a day/ })
   const both = await changed([current, next] as string[])
@@ -59,13 +57,11 @@ t.test('players go on through an overlap, and stolen keys let nobody stay', asyn
   const closed = once(room, 'close')
 
   t.equal((await run(t, ['keys', 'rotate'], { cwd })).code, 0)
-  const later = async () => {
-    for (;;) {
+  const later = () =>
+    until(async () => {
       const cookie = await signInAt(port, game, portalCookie)
-      if (decodeProtectedHeader(cookie.slice(cookie.indexOf('=') + 1)).kid !== undefined) return cookie
-      await sleep(50)
-    }
-  }
+      return decodeProtectedHeader(cookie.slice(cookie.indexOf('=') + 1)).kid !== undefined && cookie
+    })
   const sealedAnew = await later()
   t.same([await isSignedIn(cookie), await isSignedIn(sealedAnew)], [true, true])
   t.equal(room.readyState, WebSocket.OPEN)

@@ -11,6 +11,7 @@ import { needsPostgres, startPostgres } from '../kit/postgres.ts'
 import { publishAt } from '../kit/remote-game.ts'
 import { startBucketServer } from '../kit/s3rver.ts'
 import { freePort, startServer } from '../kit/server.ts'
+import { until } from '../kit/until.ts'
 import { run, temporaryFolder } from './program.ts'
 
 const COMMON = {
@@ -93,13 +94,13 @@ t.test('a platform that serves is moved, and no confirmed write is lost', needsP
   writeFileSync(join(folder, 'cluster.yaml'), stringify({ ...target, secret }))
 
   const load = signUpLoop(server.portal)
-  while (load.confirmed.length < 5) await sleep(10)
+  await until(() => load.confirmed.length >= 5)
   const moved = await run(t, ['move', '--to', 'cluster.yaml', '--json'], { cwd: folder })
   t.equal(moved.code, 0, moved.stderr)
   const summary = JSON.parse(moved.stdout)
   t.match(summary, { to: 'cluster.yaml', tables: Number, rows: Number, blobs: Number, stoppedMs: Number })
   t.match(moved.stderr, /Rows .*\n(.*\n)*Last changes/)
-  while (load.refused.length === 0) await sleep(10)
+  await until(() => load.refused.length > 0)
   await load.stop()
   t.ok(load.confirmed.length > 5)
   for (const refusal of load.refused) t.same(refusal, { status: 503, retryAfter: '5', code: 'writes_stopped' })

@@ -11,6 +11,7 @@ import { inFull } from '../kit/extent.ts'
 import { startKernel } from '../kit/kernel.ts'
 import { startBucketServer } from '../kit/s3rver.ts'
 import { startServer } from '../kit/server.ts'
+import { until } from '../kit/until.ts'
 import { ask, deployFolder, program } from '../kit/upload.ts'
 import { run, start } from './program.ts'
 
@@ -20,16 +21,6 @@ function folderOf(t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-backups-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   return folder
-}
-
-async function until<T>(what: string, look: () => T | Promise<T>): Promise<NonNullable<T>> {
-  const deadline = Date.now() + 120_000
-  for (;;) {
-    const found = await look()
-    if (found) return found
-    if (Date.now() > deadline) throw new Error(`${what} did not come.`)
-    await sleep(100)
-  }
 }
 
 const finished = (folder: string) =>
@@ -50,7 +41,7 @@ async function developer(portal: string, email: string) {
   return { token: body.token as string, cookie, ...program(portal, body.token) }
 }
 
-t.test('a backup is made by itself under load, checked, kept, and restores to the whole platform', async (t) => {
+t.test('a backup is made by itself under load, checked and kept, and restores to the whole platform', async (t) => {
   const folder = folderOf(t)
   const backups = join(folder, 'backups')
   mkdirSync(backups)
@@ -79,42 +70,45 @@ t.test('a backup is made by itself under load, checked, kept, and restores to th
       await sleep(20)
     }
   })()
-  const name = await until('A backup', () => finished(backups).find((each) => !old.includes(each)))
-  await until('The clean-up', () => !finished(backups).includes(old[0] ?? ''))
+  const name = await until(() => finished(backups).find((each) => !old.includes(each)))
+  await until(() => !finished(backups).includes(old[0] ?? ''))
   over = true
   await load
   t.same(finished(backups), [old[1], name], 'as many as are to be kept')
   t.ok(readdirSync(backups).includes('notes.txt'), 'what is no backup is left alone')
-  await until('The word of it', () => server.output().includes('backup made and verified'))
+  await until(() => server.output().includes('backup made and verified'))
   t.match((await ask('GET', `${portal}/readyz`)).body, { status: 'ready', details: { backup: 'ok' } })
   t.match((await ask('GET', `${portal}/metrics`)).body, /gameyard_backup_last_success_timestamp_seconds [1-9]/)
   await server.stop()
 
-  const again = folderOf(t)
-  const restored = await run(t, ['restore', join(backups, name), '--data', join(again, 'data')], { cwd: again })
-  t.match(restored, { code: 0, stdout: /^Restored / })
-  const revived = await startServer(t, { folder: again })
-  const { get: getAgain } = program(revived.portal, token)
-  const stamp = name.replace(/^.*-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z.*$/, '$1-$2-$3T$4:$5:$6Z')
-  const before = acknowledged.filter(({ at }) => at < Date.parse(stamp)).map(({ slug }) => slug)
-  const slugs = new Set<string>()
-  for (let cursor: string | null = ''; cursor !== null; ) {
-    const { body } = await getAgain(`/api/games?limit=100${cursor ? `&cursor=${cursor}` : ''}`)
-    for (const { slug } of body.games) slugs.add(slug)
-    cursor = body.nextCursor
-  }
-  t.ok(before.length > 0, `${before.length} of ${acknowledged.length} games were there when it began`)
-  t.same(
-    before.filter((slug) => !slugs.has(slug)),
-    [],
-    'every one of them is there again',
-  )
-  t.match(await getAgain('/api/ai/credits'), { status: 200, body: { balance } })
-  const page = await ask('GET', `http://duo.localhost:${revived.port}/data.bin`)
-  t.equal(page.status, 200)
-  t.equal(page.body.length, 200_000, 'the game plays')
-  const session = await ask('GET', `${revived.portal}/api/auth/session`, { headers: { cookie } })
-  t.match(session.body, { user: { name: 'Ada' } }, 'and who was signed in still is')
+  // In the short form, backup.test.ts restores one.
+  await inFull(t)?.test('and it restores', async (t) => {
+    const again = folderOf(t)
+    const restored = await run(t, ['restore', join(backups, name), '--data', join(again, 'data')], { cwd: again })
+    t.match(restored, { code: 0, stdout: /^Restored / })
+    const revived = await startServer(t, { folder: again })
+    const { get: getAgain } = program(revived.portal, token)
+    const stamp = name.replace(/^.*-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z.*$/, '$1-$2-$3T$4:$5:$6Z')
+    const before = acknowledged.filter(({ at }) => at < Date.parse(stamp)).map(({ slug }) => slug)
+    const slugs = new Set<string>()
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const { body } = await getAgain(`/api/games?limit=100${cursor ? `&cursor=${cursor}` : ''}`)
+      for (const { slug } of body.games) slugs.add(slug)
+      cursor = body.nextCursor
+    }
+    t.ok(before.length > 0, `${before.length} of ${acknowledged.length} games were there when it began`)
+    t.same(
+      before.filter((slug) => !slugs.has(slug)),
+      [],
+      'every one of them is there again',
+    )
+    t.match(await getAgain('/api/ai/credits'), { status: 200, body: { balance } })
+    const page = await ask('GET', `http://duo.localhost:${revived.port}/data.bin`)
+    t.equal(page.status, 200)
+    t.equal(page.body.length, 200_000, 'the game plays')
+    const session = await ask('GET', `${revived.portal}/api/auth/session`, { headers: { cookie } })
+    t.match(session.body, { user: { name: 'Ada' } }, 'and who was signed in still is')
+  })
 })
 
 t.test('one that fails is told to the administrators and to the host, and keeps nobody from playing', async (t) => {
@@ -128,7 +122,7 @@ t.test('one that fails is told to the administrators and to the host, and keeps 
     folder,
     config: { backup: { schedule: '0 4 * * *', to: './taken/backups' } },
   })
-  await until('The letter', () => /"subject":"A backup of Gameyard failed"/.test(server.output()))
+  await until(() => /"subject":"A backup of Gameyard failed"/.test(server.output()))
   t.match(server.output(), /"to":"host@example\.org"/)
   t.match(server.output(), /The scheduled backup failed: [^\n"]+/)
   const { status, body } = await ask('GET', `${server.portal}/readyz`)
@@ -156,7 +150,7 @@ t.test('what interrupted backups left is removed before the next one', async (t)
     writeFileSync(join(folder, 'backups', name), '')
   }
   const app = await schedule(t, folder, './backups')
-  await until('The backup', () => app.health.notes.get('backup')?.state === 'ok')
+  await until(() => app.health.notes.get('backup')?.state === 'ok')
   const left = readdirSync(join(folder, 'backups')).sort()
   t.same(
     left.filter((name) => !finished(join(folder, 'backups')).slice(1).includes(name)),
@@ -180,7 +174,7 @@ inFull(t)?.test('a bucket takes backups as well', async (t) => {
   mkdirSync(join(folder, 'data/backup-under-way'), { recursive: true })
   writeFileSync(join(folder, 'data/backup-under-way/gameyard-20200101T033000Z.tar'), 'of an interrupted upload')
   const server = await startServer(t, { folder, config: { backup: { schedule: '0 4 * * *', to } } })
-  await until('The backup', () => server.output().includes('backup made and verified'))
+  await until(() => server.output().includes('backup made and verified'))
   t.ok(
     readdirSync(join(bucket.directory, 'backups'), { recursive: true }).some((name) =>
       /yard\/gameyard-.*\.tar/.test(String(name)),

@@ -3,10 +3,10 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { stringify } from 'yaml'
 import { inFull } from '../kit/extent.ts'
+import { until } from '../kit/until.ts'
 import { run, start, systemNode, takenPort, temporaryFolder } from './program.ts'
 
 interface Ready {
@@ -61,7 +61,7 @@ inFull(t)?.test('new objects have 16 MB, also after an idle moment has given mem
   }
   t.ok((await megabytes()) > 15.9)
   // The start has enlarged it; the program releases most of that after 2 s.
-  while ((await megabytes()) >= 20) await sleep(200)
+  await until(async () => (await megabytes()) < 20)
   t.ok((await megabytes()) > 15.9)
 })
 

@@ -9,7 +9,9 @@ import { expectNoAxeViolations, openBrowser, openPage, screenshot } from '../kit
 import { type FreshProject, freshProject, packClient, plainEnvironment } from '../kit/packages.ts'
 import { type Platform, type PlayerClient, startPlatform } from '../kit/platform.ts'
 import { freePort } from '../kit/server.ts'
+import { timeLimit } from '../kit/time-limit.ts'
 import { BEHIND_PROXY, startTlsProxy, type TlsProxy } from '../kit/tls-proxy.ts'
+import { until } from '../kit/until.ts'
 import { endWithParent } from '../kit/watchdog.ts'
 
 const EXPRESS = `
@@ -102,11 +104,10 @@ async function start(t: Test, app: App, port: number, own: Record<string, string
   })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += chunk))
-  const deadline = Date.now() + 60_000
-  while (!app.ready.test(output)) {
-    if (child.exitCode !== null || Date.now() > deadline) throw new Error(`The game did not start:\n${output}`)
-    await new Promise((done) => setTimeout(done, 30))
-  }
+  await until(() => {
+    if (child.exitCode !== null) throw new Error(`The game did not start:\n${output}`)
+    return app.ready.test(output)
+  })
 }
 
 /** Registers the game, and starts its server and the platform. */
@@ -201,10 +202,10 @@ for (const [name, build] of [
   ['Express', buildExpress],
   ['Next.js', buildNext],
 ] as const) {
-  t.test(`a game on ${name}, from packed packages`, { timeout: 240_000 }, async (t) => {
+  t.test(`a game on ${name}, from packed packages`, { timeout: timeLimit(240) }, async (t) => {
     const app = build(t)
     for (const scheme of ['http', 'https'] as const) {
-      await t.test(`on ${scheme}`, { timeout: 120_000 }, (t) =>
+      await t.test(`on ${scheme}`, { timeout: timeLimit(120) }, (t) =>
         play(t, app, scheme, (flags) => openBrowser(t, flags, { whole: true })),
       )
     }

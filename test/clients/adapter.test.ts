@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Fastify from 'fastify'
 import { Hono } from 'hono'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { createAuth as forNode } from '../../clients/adapter/express.ts'
 import { gameAuth } from '../../clients/adapter/fastify.ts'
 import { createAuth as forHono } from '../../clients/adapter/hono.ts'
@@ -16,9 +16,10 @@ const SECRET = 's'.repeat(32)
 const URL_OF_GAME = 'http://relay.localhost:3000'
 const CALLBACK = '/auth/service/callback'
 
+const platform = await startPlatform(t, { listen: true })
+
 /** Creates a game on another host, its settings, and a player. */
-async function elsewhere(t: Test, { url = URL_OF_GAME, ...fields }: AuthSettings & { url?: string } = {}) {
-  const platform = await startPlatform(t, { listen: true })
+async function elsewhere({ url = URL_OF_GAME, ...fields }: AuthSettings & { url?: string } = {}) {
   const owner = await platform.signUp()
   const { oauth } = await platform.game(owner, { title: 'Relay', url })
   const settings: AuthSettings = {
@@ -29,7 +30,7 @@ async function elsewhere(t: Test, { url = URL_OF_GAME, ...fields }: AuthSettings
     baseUrl: platform.portal,
     ...fields,
   }
-  return { platform, player: await platform.signUp({ name: 'Ada' }), settings }
+  return { player: await platform.signUp({ name: 'Ada' }), settings }
 }
 
 /** A browser that calls a handler and stores its cookies. */
@@ -80,7 +81,7 @@ const visit = (auth: Auth) => new Visitor(async (request) => (await auth.handle(
 
 t.test('a player signs in, is known, and signs out', async (t) => {
   const seen: unknown[] = []
-  const { platform, player, settings } = await elsewhere(t, {
+  const { player, settings } = await elsewhere({
     scope: 'profile email',
     onSignIn: async (...what) => void seen.push(what),
   })
@@ -151,7 +152,7 @@ t.test('a player signs in, is known, and signs out', async (t) => {
 })
 
 t.test('a callback that this browser did not ask for is refused', async (t) => {
-  const { platform, player, settings } = await elsewhere(t)
+  const { player, settings } = await elsewhere()
   const auth = createAuth(settings)
   const [visitor, other] = [visit(auth), visit(auth)]
   const start = await visitor.ask('/auth/service/start')
@@ -178,7 +179,7 @@ t.test('a callback that this browser did not ask for is refused', async (t) => {
 })
 
 t.test('a portal that can not be asked is a gateway error', async (t) => {
-  const { platform, player, settings } = await elsewhere(t)
+  const { player, settings } = await elsewhere()
   for (const [portal, message] of [
     [() => Promise.reject(new TypeError('fetch failed')), /could not be asked/],
     [async () => new Response('<h1>Bad gateway</h1>', { status: 502 }), /answered with 502/],
@@ -193,7 +194,7 @@ t.test('a portal that can not be asked is a gateway error', async (t) => {
 })
 
 t.test('inside the portal’s frame nothing is asked, and cookies are partitioned', async (t) => {
-  const { platform, player, settings } = await elsewhere(t)
+  const { player, settings } = await elsewhere()
   const visitor = visit(createAuth(settings))
   const framed = { 'sec-fetch-dest': 'iframe', 'sec-fetch-site': 'cross-site' }
   const embed = '/auth/service/start?embed=1&returnTo=/play'
@@ -220,7 +221,7 @@ t.test('inside the portal’s frame nothing is asked, and cookies are partitione
 })
 
 t.test('on https the cookies bear __Host- and are for frames too', async (t) => {
-  const { platform, player, settings } = await elsewhere(t, { url: 'https://relay.example' })
+  const { player, settings } = await elsewhere({ url: 'https://relay.example' })
   const visitor = visit(createAuth(settings))
   const answer = await visitor.signIn(platform, player)
   const form = /^__Host-service_session=[^;]+; Path=\/; Max-Age=604800; HttpOnly; SameSite=None; Secure; Partitioned$/
@@ -230,7 +231,7 @@ t.test('on https the cookies bear __Host- and are for frames too', async (t) => 
 
 t.test('a session holds where and as long as it was made to', async (t) => {
   let time = Date.now()
-  const { platform, player, settings } = await elsewhere(t, { sessionSeconds: 3600, now: () => new Date(time) })
+  const { player, settings } = await elsewhere({ sessionSeconds: 3600, now: () => new Date(time) })
   const visitor = visit(createAuth(settings))
   await visitor.signIn(platform, player)
   const value = visitor.cookies.get('service_session') as string
@@ -263,7 +264,7 @@ t.test('a session holds where and as long as it was made to', async (t) => {
 })
 
 t.test('players are sent nowhere but back into the game', async (t) => {
-  const { settings } = await elsewhere(t)
+  const { settings } = await elsewhere()
   const visitor = visit(createAuth(settings))
   for (const [wanted, location] of [
     ['/level?x=1#y', '/level?x=1#y'],
@@ -282,7 +283,7 @@ t.test('players are sent nowhere but back into the game', async (t) => {
 })
 
 t.test('other methods, unknown addresses and service workers are refused; other paths are the game’s', async (t) => {
-  const { settings } = await elsewhere(t)
+  const { settings } = await elsewhere()
   const auth = createAuth(settings)
   const visitor = visit(auth)
   for (const [method, path, status, allow] of [
@@ -337,7 +338,7 @@ t.test('settings that can not work are refused, all at once, with what to do', a
 })
 
 t.test('the same in plain Node, Fastify and Hono', async (t) => {
-  const { platform, player, settings } = await elsewhere(t)
+  const { player, settings } = await elsewhere()
   const middleware = forNode(settings)
   const server = createServer(async (request, response) => {
     await middleware(request, response, async () => response.end(JSON.stringify(await middleware.getSession(request))))

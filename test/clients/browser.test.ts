@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { expectNoAxeViolations, openBrowser, openPage, screenshot } from '../kit/browser.ts'
 import { ALL, inFull } from '../kit/extent.ts'
 import { type PlayerClient, startPlatform } from '../kit/platform.ts'
+import { timeLimit } from '../kit/time-limit.ts'
 import { deploy } from '../plugins/game-edge/kit.ts'
 
 const DUO = join(import.meta.dirname, '../fixtures/games/duo')
@@ -55,8 +56,8 @@ async function signInThroughWidget(page: Page, url: string, player: PlayerClient
 const session = (page: Page) => page.evaluate(() => fetch('/auth/service/session').then((answer) => answer.json()))
 const inRoom = (page: Page) => page.waitForFunction(() => 'duo' in window)
 
-t.test('two players sign in through the widget and meet in a room', { timeout: 120_000 }, async (t) => {
-  const browser = await openBrowser(t, [], { whole: true })
+t.test('two players sign in through the widget and meet in a room', { timeout: timeLimit(120) }, async (t) => {
+  const browser = await openBrowser(t)
   if (!browser) return
   const { platform, owner, url } = await playground(t)
   const bob = await platform.signUp({ name: 'Bob' })
@@ -156,7 +157,7 @@ t.test('two players sign in through the widget and meet in a room', { timeout: 1
 
 inFull(t)?.test(
   'the widget gets along with a strict policy and unruly styles of the page',
-  { timeout: 60_000 },
+  { timeout: timeLimit(60) },
   async (t) => {
     const browser = await openBrowser(t, [], { whole: true })
     if (!browser) return
@@ -174,7 +175,7 @@ inFull(t)?.test(
   },
 )
 
-t.test('on the play page the game is signed in without a click', { timeout: 90_000 }, async (t) => {
+t.test('on the play page the game is signed in without a click', { timeout: timeLimit(90) }, async (t) => {
   const browser = await openBrowser(t, [], { whole: true })
   if (!browser) return
   const { platform, owner, program, game, url } = await playground(t)
@@ -205,7 +206,7 @@ async function signInAtPortal(context: BrowserContext, portal: string, player: P
   await page.close()
 }
 
-inFull(t)?.test('a room that can’t be entered says why', { timeout: 60_000 }, async (t) => {
+inFull(t)?.test('a room that can’t be entered says why', { timeout: timeLimit(60) }, async (t) => {
   const browser = await openBrowser(t, [], { whole: true })
   if (!browser) return
   const { url } = await playground(t)

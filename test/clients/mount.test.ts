@@ -8,8 +8,9 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { createAuth } from '../../clients/adapter/express.ts'
 import { expectNoAxeViolations, openBrowser, openPage, screenshot } from '../kit/browser.ts'
-import { inFull } from '../kit/extent.ts'
+import { amount, inFull } from '../kit/extent.ts'
 import { type PlayerClient, startPlatform } from '../kit/platform.ts'
+import { timeLimit } from '../kit/time-limit.ts'
 import { deploy } from '../plugins/game-edge/kit.ts'
 
 const page = (body: string) =>
@@ -52,7 +53,7 @@ interface TokenAnswer {
   expires_in: number
 }
 
-t.test('a mounted button signs in, becomes the player, and signs out', { timeout: 120_000 }, async (t) => {
+t.test('a mounted button signs in, becomes the player, and signs out', { timeout: timeLimit(120) }, async (t) => {
   const browser = await openBrowser(t)
   if (!browser) return
   const platform = await startPlatform(t, { listen: true })
@@ -77,10 +78,11 @@ t.test('a mounted button signs in, becomes the player, and signs out', { timeout
       ),
     ),
   )
-  for (const [width, colorScheme] of [
+  const looks = [
     [1280, 'light'],
     [390, 'dark'],
-  ] as const) {
+  ] as const
+  for (const [width, colorScheme] of looks.slice(0, amount(1, 2))) {
     const { page, complaints, context } = await openPage(browser, { viewport: { width, height: 700 }, colorScheme })
     await page.goto(`${game.url}/level?x=1#${hash}`)
     const button = page.getByRole('link', { name: 'Sign in to Relay' })
@@ -108,7 +110,7 @@ t.test('a mounted button signs in, becomes the player, and signs out', { timeout
   }
 })
 
-inFull(t)?.test('a hosted game mounts it from its own address', { timeout: 60_000 }, async (t) => {
+inFull(t)?.test('a hosted game mounts it from its own address', { timeout: timeLimit(60) }, async (t) => {
   const browser = await openBrowser(t)
   if (!browser) return
   const platform = await startPlatform(t, { listen: true })
@@ -131,7 +133,7 @@ inFull(t)?.test('a hosted game mounts it from its own address', { timeout: 60_00
 
 inFull(t)?.test(
   'the hosted widget leads to the portal and back to the game’s own callback',
-  { timeout: 60_000 },
+  { timeout: timeLimit(60) },
   async (t) => {
     const browser = await openBrowser(t)
     if (!browser) return

@@ -1,10 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { expectNoAxeViolations, openBrowser, openPage, screenshot } from '../kit/browser.ts'
 import { type PlayerClient, startPlatform } from '../kit/platform.ts'
+import { timeLimit } from '../kit/time-limit.ts'
 import { deploy } from '../plugins/game-edge/kit.ts'
 import { signInTo } from '../plugins/multiplayer/kit.ts'
 
@@ -52,7 +52,7 @@ async function playground(t: Test) {
   return { platform, owner, game, origin, play }
 }
 
-t.test('three browsers play: one is away for 10 s, the host goes', { timeout: 120_000 }, async (t) => {
+t.test('three browsers play: one is away for 10 s, the host goes', { timeout: timeLimit(120) }, async (t) => {
   const browser = await openBrowser(t)
   if (!browser) return
   const { platform, owner, game, play } = await playground(t)
@@ -71,12 +71,14 @@ t.test('three browsers play: one is away for 10 s, the host goes', { timeout: 12
     const sockets = [...platform.app.websocketServer.clients]
     sockets.at(-1)?.terminate()
     await eve.page.waitForFunction("roomEvents.some(([name]) => name === 'reconnecting')")
-    const began = performance.now()
+    const began = platform.clock.now().getTime()
     let said = 0
-    while (performance.now() - began < AWAY_MS) {
+    while (platform.clock.now().getTime() - began < AWAY_MS) {
       await ada.page.evaluate(`duo.room.send('n', ${++said}, 'all')`)
       await bob.page.evaluate(`duo.room.state.set('step', ${said})`)
-      await sleep(200)
+      for (const { page } of [ada, bob])
+        await page.waitForFunction(`received.includes('step ${said}') && received.includes(${said})`)
+      platform.clock.advance(200)
     }
     await eve.page.evaluate("duo.room.send('n', 'said while away')")
     await eve.context.setOffline(false)
@@ -94,9 +96,12 @@ t.test('three browsers play: one is away for 10 s, the host goes', { timeout: 12
     sockets.at(-1)?.terminate()
     await eve.page.waitForFunction("roomEvents.at(-1)[0] === 'reconnecting'")
     // The players send 300 messages at the highest permitted rate.
-    for (let round = 0; round < 6; round++) {
+    for (const { page } of [ada, bob])
+      await page.evaluate("window.noise = 0; duo.room.on('message', (type) => { if (type === 'noise') noise++ })")
+    for (let round = 1; round <= 6; round++) {
       for (const { page } of [ada, bob]) await page.evaluate("for (let n = 0; n < 25; n++) duo.room.send('noise', n)")
-      await sleep(500)
+      for (const { page } of [ada, bob]) await page.waitForFunction(`noise === ${25 * round}`)
+      platform.clock.advance(500)
     }
     await bob.page.evaluate("duo.room.state.set('step', 9999)")
     await ada.page.waitForFunction("received.includes('step 9999')")

@@ -5,6 +5,7 @@ import { ScoreQueue } from '../../clients/browser/scores/queue.ts'
 import { formatScore } from '../../plugins/scores/format-score.ts'
 import { expectNoAxeViolations, openBrowser, openPage, screenshot } from '../kit/browser.ts'
 import { type PlayerClient, startPlatform } from '../kit/platform.ts'
+import { timeLimit } from '../kit/time-limit.ts'
 import { deploy } from '../plugins/game-edge/kit.ts'
 import { signInTo } from '../plugins/multiplayer/kit.ts'
 
@@ -40,7 +41,7 @@ async function playground(t: Test) {
 const shown = `[...document.querySelector('gameyard-board').shadowRoot.querySelectorAll('[part~=entry]')]
   .map((entry) => [...entry.children].map(({ textContent }) => textContent).join(' '))`
 
-t.test('a page submits, reads, and sends later what it could not send', { timeout: 120_000 }, async (t) => {
+t.test('a page submits, reads, and sends later what it could not send', { timeout: timeLimit(120) }, async (t) => {
   const browser = await openBrowser(t)
   if (!browser) return
   const { platform, owner, open } = await playground(t)

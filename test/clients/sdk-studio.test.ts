@@ -15,6 +15,7 @@ import { aiConfig, openai, PNG, startAiServer } from '../kit/ai-server.ts'
 import { hasPrograms } from '../kit/components.ts'
 import { inFull } from '../kit/extent.ts'
 import { type PlatformOptions, startPlatform } from '../kit/platform.ts'
+import { timeLimit } from '../kit/time-limit.ts'
 import { sheet } from '../plugins/assets/models.ts'
 
 async function openPlatform(t: Test, config: PlatformOptions['config'] = {}) {
@@ -100,7 +101,7 @@ t.test('generation: text, an object typed by its schema, a picture, and what it 
 
 inFull(t)?.test(
   'Blender jobs: submitted, waited for, built upon, failed and cancelled',
-  { timeout: 240_000 },
+  { timeout: timeLimit(240) },
   async (t) => {
     if (!hasPrograms(t, 'blender', 'bwrap')) return
     const { client } = await openPlatform(t)
@@ -124,7 +125,11 @@ inFull(t)?.test(
     const failure = await client.blender.waitFor(broken.id, { intervalMs: 50 }).catch((error) => error)
     t.type(failure, BlenderJobError)
     t.match(failure, { code: 'script_error', job: { status: 'failed' } })
-    const slow = await client.blender.submit({ name: 'Slow', template: 'prop', script: 'import time\ntime.sleep(60)' })
+    const slow = await client.blender.submit({
+      name: 'Slow',
+      template: 'prop',
+      script: 'import time\ntime.sleep(3600)',
+    })
     const stop = new AbortController()
     const waiting = client.blender.waitFor(slow.id, { signal: stop.signal })
     stop.abort(new Error('enough'))

@@ -9,10 +9,12 @@ import { plugins } from '../../plugins/index.ts'
 import { temporaryFolder } from '../bin/program.ts'
 import { GAMEYARD } from '../kit/gameyard.ts'
 import { plainEnvironment } from '../kit/packages.ts'
+import { timeLimit } from '../kit/time-limit.ts'
+import { until } from '../kit/until.ts'
 import { endWithParent } from '../kit/watchdog.ts'
 import type { Block } from './blocks.ts'
 
-const PATIENCE_MS = 240_000
+const PATIENCE_MS = timeLimit(240)
 
 /** The environment for a guide: the values of its placeholders, and the machine. */
 export interface Place {
@@ -127,12 +129,10 @@ export class Reader {
     this.#running.push(endWithParent(child, { group: true }))
     let said = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk))
-    const deadline = Date.now() + PATIENCE_MS
-    while (!(await fetch(url).catch(() => null))) {
-      if (child.exitCode !== null || Date.now() > deadline)
-        throw new Error(`${file} does not answer at ${url}: ${said}`)
-      await new Promise((done) => setTimeout(done, 50))
-    }
+    await until(() => {
+      if (child.exitCode !== null) throw new Error(`${file} does not answer at ${url}: ${said}`)
+      return fetch(url).catch(() => null)
+    })
   }
 
   #compare(expected: unknown): void {

@@ -43,7 +43,7 @@ t.test('its settings are checked like any other', async (t) => {
   t.match(await run(t, ['config', 'check'], { cwd: folder }), { code: 1, stderr: /did you mean `title`/ })
 })
 
-t.test('players leave lines that everyone reads, also after a restart', async (t) => {
+t.test('players leave lines that everyone reads', async (t) => {
   const options = { folder, config: { ...parse(configuration), blender: { driver: 'none' } } }
   const server = await startServer(t, options)
   const url = (path: string, { portal } = server) => portal + path
@@ -71,6 +71,8 @@ t.test('players leave lines that everyone reads, also after a restart', async (t
   t.ok((await ask('GET', url('/openapi.json'))).body.paths['/api/guestbook'], 'its route in the reference')
 
   t.equal(await server.stop(), 0)
-  const again = await startServer(t, options)
-  t.match((await ask('GET', url('/api/guestbook', again))).body, { lines: [{ text: '<b>Hello</b>' }] })
+  await inFull(t)?.test('also after a restart', async (t) => {
+    const again = await startServer(t, options)
+    t.match((await ask('GET', url('/api/guestbook', again))).body, { lines: [{ text: '<b>Hello</b>' }] })
+  })
 })

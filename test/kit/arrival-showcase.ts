@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { type Client, PASSWORD, type Platform, type PlayerClient, startPlatform } from './platform.ts'
 import { linkIn, startSmtp } from './smtp.ts'
 import { stripeConfig } from './stripe.ts'
 import type { FormAnswer, Target } from './targets.ts'
+import { until } from './until.ts'
 
 const CLUB = { issuer: 'http://127.0.0.1:9', clientId: 'yard', clientSecret: 'x', label: 'the Club' }
 
@@ -39,11 +39,7 @@ export async function openArrivals(t: Pick<Test, 'teardown'>): Promise<Arrivals>
     const before = inbox.length
     const { status, text } = await asked
     if (status !== 202) throw new Error(`No mail, but ${status}: ${text}`)
-    for (let tries = 0; inbox.length === before; tries++) {
-      if (tries === 1000) throw new Error('The mail never came.')
-      await sleep(10)
-    }
-    return linkIn(inbox[before] as { text: string })
+    return linkIn(await until(() => inbox[before]))
   }
 
   const host = await platform.admin()

@@ -5,6 +5,7 @@ import { type Browser, type BrowserContext, type BrowserContextOptions, chromium
 import type { Test } from 'tap'
 import { skipWithout } from './components.ts'
 import { atProcessEnd } from './process-end.ts'
+import { timeLimit } from './time-limit.ts'
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
 /**
@@ -70,8 +71,18 @@ async function sharedBrowser(program: string, extra: readonly string[]): Promise
   return browser
 }
 
-const launch = (program: string, extra: readonly string[]) =>
-  chromium.launch({ ...BROWSER, executablePath: program, args: [...flags, ...extra] })
+/** Launches a browser. Pages of its contexts wait as long as tests do, and not Playwright's 30 seconds. */
+async function launch(program: string, extra: readonly string[]): Promise<Browser> {
+  const options = { ...BROWSER, executablePath: program, args: [...flags, ...extra], timeout: timeLimit(120) }
+  const browser = await chromium.launch(options)
+  const newContext = browser.newContext.bind(browser)
+  browser.newContext = async (options) => {
+    const context = await newContext(options)
+    context.setDefaultTimeout(timeLimit())
+    return context
+  }
+  return browser
+}
 
 /** A page that records console errors, refused resources, uncaught exceptions and external requests. */
 export interface WatchedPage {
@@ -83,6 +94,7 @@ export interface WatchedPage {
 /** Opens a page in a separate context (cookies, colour scheme, size) and records its errors. */
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<WatchedPage> {
   const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
+  context.setDefaultTimeout(timeLimit())
   const page = await context.newPage()
   return { page, context, complaints: complaintsOf(page) }
 }

@@ -15,6 +15,7 @@ import {
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import type { Test } from 'tap'
+import { timeLimit } from './time-limit.ts'
 import { until } from './until.ts'
 import { endWithParent } from './watchdog.ts'
 
@@ -69,7 +70,7 @@ export async function startDocker(t: Test): Promise<DockerEngine> {
   const docker = (...args: string[]) =>
     String(
       execFileSync('docker', ['-H', `unix://${socketPath}`, ...args], {
-        ...{ stdio: ['ignore', 'pipe', 'pipe'], timeout: 300_000, env },
+        ...{ stdio: ['ignore', 'pipe', 'pipe'], timeout: timeLimit(300), env },
       }),
     )
   await until(async () => {

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
+import { until } from './until.ts'
 
 /** A received span. */
 export interface ReceivedSpan {
@@ -67,11 +68,7 @@ export async function startOtlp(t: Test) {
     headers,
     /** Waits for the first matching span. */
     async span(wanted: (span: ReceivedSpan) => boolean): Promise<ReceivedSpan> {
-      for (;;) {
-        const found = spans.find(wanted)
-        if (found) return found
-        await new Promise((resolve) => setTimeout(resolve, 50))
-      }
+      return until(() => spans.find(wanted))
     },
   }
 }

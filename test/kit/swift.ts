@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import { absent } from './components.ts'
 import { freePort } from './server.ts'
+import { timeLimit } from './time-limit.ts'
 import { endWithParent } from './watchdog.ts'
 
 const run = promisify(execFile)
@@ -165,9 +166,9 @@ async function idsOf(user: string): Promise<[number, number]> {
   return [Number(uid), Number(gid)]
 }
 
-/** Resolves when a port takes connections; rejects after 30 s, or when one of the processes ended. */
+/** Resolves when a port takes connections; rejects after `timeLimit(120)`, or when one of the processes ended. */
 async function listening(port: number, processes: ChildProcess[]): Promise<void> {
-  for (const deadline = Date.now() + 120_000; Date.now() < deadline; await sleep(100)) {
+  for (const deadline = Date.now() + timeLimit(120); Date.now() < deadline; await sleep(100)) {
     const dead = processes.find((child) => child.exitCode !== null || child.signalCode !== null)
     if (dead) throw new Error(`${dead.spawnfile} ended by itself.`)
     const open = await new Promise<boolean>((resolve) => {

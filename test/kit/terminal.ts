@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
 import { hasPrograms } from './components.ts'
+import { timeLimit } from './time-limit.ts'
 import { endWithThisProcess } from './watchdog.ts'
 
 const run = promisify(execFile)
@@ -27,8 +28,8 @@ export interface Terminal {
   press(key: string): Promise<void>
   /** Returns the screen with its scrollback; `colours` keeps the escape sequences. */
   screen(options?: { colours?: boolean }): Promise<string>
-  /** Waits until the screen matches. @throws with the screen's content after a minute and a half */
-  sees(what: RegExp, milliseconds?: number): Promise<string>
+  /** Waits until the screen matches. @throws with the screen's content after `timeLimit(90)` */
+  sees(what: RegExp): Promise<string>
 }
 
 /**
@@ -56,12 +57,12 @@ export async function openTerminal(
   })
   await tmux('set-option', '-g', 'history-limit', '5000')
   const screen = ({ colours = false } = {}) => tmux('capture-pane', '-p', '-S', '-', ...(colours ? ['-e'] : ['-J']))
-  const sees = async (what: RegExp, milliseconds = 90_000) => {
-    const deadline = Date.now() + milliseconds
+  const sees = async (what: RegExp) => {
+    const deadline = performance.now() + timeLimit(90)
     for (;;) {
       const text = await screen()
       if (what.test(text)) return text
-      if (Date.now() > deadline) throw new Error(`The terminal never showed ${what}:\n${text}`)
+      if (performance.now() > deadline) throw new Error(`The terminal never showed ${what}:\n${text}`)
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
   }

@@ -3,9 +3,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { needsPostgres } from './postgres.ts'
+import { until } from './until.ts'
 
 t.test('a test process that is killed leaves no server, no database and none of their children', async (t) => {
   const wanted = needsPostgres.skip ? [] : ['postgres']
@@ -22,8 +22,7 @@ t.test('a test process that is killed leaves no server, no database and none of 
   t.same(pids.filter(isAlive), pids, 'all of them run')
   abandoned.kill('SIGKILL')
   await once(abandoned, 'exit')
-  for (const deadline = Date.now() + 60_000; pids.some(isAlive) && Date.now() < deadline; ) await sleep(50)
-  t.same(pids.filter(isAlive), [])
+  await until(() => !pids.some(isAlive))
 })
 
 function isAlive(pid: number): boolean {

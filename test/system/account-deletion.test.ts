@@ -123,8 +123,7 @@ t.test('those who are in rooms count for the peak of the day', async (t) => {
     (player, index) => new RoomSocket(t, platform, `/mp/rooms/${index}`, headersOf(player, host)),
   )
   for (const socket of sockets) await socket.enter()
-  for (let tries = 0; tries < 1200 && (await peak()) < 3; tries++) await new Promise((done) => setTimeout(done, 100))
-  t.equal(await peak(), 3)
+  await until(async () => (await peak()) === 3)
   for (const socket of sockets) socket.socket.close(1000)
   for (const { closed } of sockets) await closed
   t.equal(await peak(), 3, 'and stays when they leave')

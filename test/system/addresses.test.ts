@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import WebSocket from 'ws'
 import { publish, startDns } from '../kit/dns.ts'
 import { Client, PASSWORD, startPlatform } from '../kit/platform.ts'
 import { linkIn, startSmtp } from '../kit/smtp.ts'
+import { until } from '../kit/until.ts'
 import { deploy } from '../plugins/game-edge/kit.ts'
 
 type Step = { name: string; portal: Record<string, unknown>; games: Record<string, unknown>; byName?: true }
@@ -136,7 +136,7 @@ t.test('games, rooms, previews, domains, uploads and mails go along wherever the
 
     const earlier = inbox.length
     await player.submit('/reset-password', { email: 'ada@example.org' })
-    for (let tries = 0; tries < 300 && inbox.length === earlier; tries++) await sleep(20)
+    await until(() => inbox.length > earlier)
     const mail = inbox.at(-1) as Parameters<typeof linkIn>[0]
     t.match(mail.text, `${portal}/reset-password/`, `${step.name}: the mail leads here`)
     t.equal((await player.get(linkIn(mail))).status, 200)

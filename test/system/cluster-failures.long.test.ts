@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { aiConfig, openai, startAiServer } from '../kit/ai-server.ts'
 import { type Cluster, clusterMissing, startCluster } from '../kit/cluster.ts'
 import { amount } from '../kit/extent.ts'
+import { timeLimit } from '../kit/time-limit.ts'
 import { Load } from './cluster-load.ts'
 import { deployPage, signUp, tokenOf } from './cluster-players.ts'
 import { playInRooms } from './cluster-rooms.ts'
@@ -16,7 +17,7 @@ const DEVELOPERS = 6
 /** Of each part at least: what one per cent is taken of. */
 const REQUESTS = 800
 
-t.setTimeout(600_000 + SECONDS * 10_000)
+t.setTimeout(timeLimit(600 + SECONDS * 10))
 
 t.test('hardship', { skip: clusterMissing }, async (t) => {
   const provider = await startAiServer(t, openai('Hello.', 1))

@@ -2,18 +2,19 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { expectNoAxeViolations, expectNoOverflow, openPage, screenshot } from '../kit/browser.ts'
 import { GAMEYARD } from '../kit/gameyard.ts'
 import { type Machine, openNetwork } from '../kit/network.ts'
+import { timeLimit } from '../kit/time-limit.ts'
+import { until } from '../kit/until.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const [command, ...first] = GAMEYARD
 const PASSWORD = 'correct yard battery fence'
 /** Everything is slower on a busy machine; nothing here is a measurement. */
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = timeLimit(60)
 
 t.test('three machines without internet have a game jam', async (t) => {
   const machines = openNetwork(t, ['host', 'ada', 'gus'])
@@ -170,9 +171,10 @@ async function serve(t: Test, machine: Machine, folder: string) {
     child.kill('SIGKILL')
     await exit
   })
-  for (const deadline = Date.now() + PATIENCE_MS; !output.includes('"msg":"ready"'); await sleep(50)) {
-    if (ended || Date.now() > deadline) throw new Error(`The server did not start:\n${output}`)
-  }
+  await until(() => {
+    if (ended) throw new Error(`The server did not start:\n${output}`)
+    return output.includes('"msg":"ready"')
+  })
   const found = (pattern: RegExp) => pattern.exec(output)?.[1] ?? ''
   return {
     portal: found(/"portal":"([^"]+)"/),

@@ -1,20 +1,25 @@
 // Sends well-formed requests with the owner's ids, slugs and addresses to every route as everybody but the owner. None
 // of them reads the owner's data, and none changes it.
 //
-// GAMEYARD_FUZZ=100 makes 100 requests for each route and caller; GAMEYARD_FUZZ_SEED repeats a run that failed.
+// GAMEYARD_FUZZ=100 makes 100 requests for each route and caller; GAMEYARD_SEED repeats a run that failed.
 
 import fc from 'fast-check'
 import type { RouteOptions } from 'fastify'
 import t from 'tap'
 import { type AuthRule, authRequirementOf } from '../../core/http/auth.ts'
-import { amount } from '../kit/extent.ts'
-import { CALLERS, inhabit, type Owner, parametersOf, SECRET } from './access/world.ts'
+import { ALL, amount } from '../kit/extent.ts'
+import { SEED } from '../kit/seed.ts'
+import { timeLimit } from '../kit/time-limit.ts'
+import { CALLERS, type Caller, inhabit, type Owner, parametersOf, SECRET } from './access/world.ts'
 import { type Hints, type Operation, type Schema, wellFormedRequestFor } from './fuzz-requests.ts'
 
 const RUNS = Number(process.env.GAMEYARD_FUZZ ?? amount(1, 15))
 /** After so many changing routes the owner's things are compared; looking at them costs more than asking a route. */
 const COMPARED_EVERY = amount(10, 1)
-const SEED = Number(process.env.GAMEYARD_FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31))
+
+/** Those who must not get at what is another owner's. The short form asks as them and as one of the others in turn. */
+const ALWAYS: readonly Caller[] = ['player', 'other owner']
+const IN_TURN = CALLERS.filter((caller) => !ALWAYS.includes(caller))
 
 /** A route as an operation of the OpenAPI document; pages are not in there, and are asked too. */
 function operationOf({ url, schema = {}, config }: RouteOptions, method: string): Operation {
@@ -64,7 +69,7 @@ function hintsOf(owner: Owner, path: string): Hints {
   }
 }
 
-t.setTimeout(480_000 + RUNS * 30_000)
+t.setTimeout(timeLimit(480 + RUNS * 30))
 t.test(`whatever others ask, the owner's things are neither read nor changed (seed ${SEED})`, async (t) => {
   const world = await inhabit(t)
   const before = JSON.stringify(await world.belongings())
@@ -77,7 +82,7 @@ t.test(`whatever others ask, the owner's things are neither read nor changed (se
     since = []
     return damage.length === 0
   }
-  for (const route of world.routes) {
+  for (const [number, route] of world.routes.entries()) {
     const method = [route.method].flat().find((one) => one !== 'HEAD' && one !== 'OPTIONS')
     if (!method) continue
     const operation = operationOf(route, method)
@@ -87,6 +92,7 @@ t.test(`whatever others ask, the owner's things are neither read nor changed (se
     const { kinds } = authRequirementOf(route.config?.auth as AuthRule)
     const runs = operation.requestBody ? RUNS : operation.parameters?.length ? Math.ceil(RUNS / 2) : 1
     for (const [index, caller] of CALLERS.entries()) {
+      if (!ALL && !ALWAYS.includes(caller) && caller !== IN_TURN[number % IN_TURN.length]) continue
       // Staff may read and change what these are for.
       if (caller === 'moderator' && route.config?.role === 'moderator') continue
       if (caller === 'administrator' && (route.config?.role || route.url.startsWith('/admin'))) continue
@@ -114,5 +120,5 @@ t.test(`whatever others ask, the owner's things are neither read nor changed (se
   if (since.length > 0) await compare()
   t.same(leaks, [], 'nothing private is told')
   t.same(damage, [], 'nothing of the owner has changed')
-  t.ok(taken > 500, `${taken} requests were taken`)
+  t.ok(taken > amount(250, 500), `${taken} requests were taken`)
 })

@@ -8,12 +8,14 @@ import t from 'tap'
 import { expectNoAxeViolations, openBrowser, openPage } from '../kit/browser.ts'
 import { PASSWORD, startPlatform } from '../kit/platform.ts'
 import { signedIn } from '../kit/portal-pages.ts'
+import { timeLimit } from '../kit/time-limit.ts'
+import { until } from '../kit/until.ts'
 import { form } from '../plugins/assets/kit.ts'
 import { zipOf } from '../plugins/deploy/zip-writer.ts'
 
 const PICTURE = readFileSync(join(import.meta.dirname, '../fixtures/media/photo.jpg'))
 
-t.setTimeout(480_000)
+t.setTimeout(timeLimit(480))
 
 t.test('everything is reached by keyboard and says where one is; forms say what is wrong', async (t) => {
   const browser = await openBrowser(t)
@@ -63,12 +65,12 @@ t.test('everything is reached by keyboard and says where one is; forms say what 
   await expectNoAxeViolations(t, page, 'the sheet: axe-core finds nothing')
   await page.keyboard.press('Escape')
   // On a busy machine the two keys may be too far apart for one attempt.
-  for (let attempt = 0; attempt < 20 && !page.url().endsWith('/games'); attempt++) {
+  await until(async () => {
     await page.keyboard.press('g')
     await page.keyboard.press('m')
     await page.waitForURL('**/games', { timeout: 5000 }).catch(() => {})
-  }
-  t.match(page.url(), /\/games$/)
+    return page.url().endsWith('/games')
+  })
   t.pass('g and m lead to my games')
 
   await page.goto('/settings/tokens')
@@ -98,8 +100,8 @@ t.test('what is certain shows at once, and goes back when the server refuses', a
   const { page } = await signedIn(browser, platform.portal, host, { viewport: { width: 1280, height: 900 } })
   const button = (name: string) => page.getByRole('button', { name, exact: true })
   const arrives = async (what: string, is: () => Promise<boolean>) => {
-    for (let tries = 0; tries < 600 && !(await is()); tries++) await page.waitForTimeout(100)
-    t.ok(await is(), what)
+    await until(is)
+    t.pass(what)
   }
   /** Holds back what the page sends, until what is returned lets it through. */
   const hold = async (address: string) => {

@@ -5,6 +5,7 @@ import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:f
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
+import { timeLimit } from '../kit/time-limit.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
@@ -22,7 +23,7 @@ function kindOf(file: string): string {
   return `PE ${head.toString('latin1', pe, pe + 2) === 'PE' ? head.readUInt16LE(pe + 4).toString(16) : '?'}`
 }
 
-t.setTimeout(1_500_000)
+t.setTimeout(timeLimit(1500))
 
 t.test('a release', async (t) => {
   // The runner takes a process that is silent for five minutes for a hanging one, so this one goes on meanwhile.

@@ -3,12 +3,13 @@
 import t from 'tap'
 import { aiConfig, openai, startAiServer } from '../kit/ai-server.ts'
 import { clusterMissing, startCluster } from '../kit/cluster.ts'
+import { timeLimit } from '../kit/time-limit.ts'
 import { Load } from './cluster-load.ts'
 
 const before = process.env.GAMEYARD_BEFORE?.split(' ')
 const skip = clusterMissing || (!before && 'GAMEYARD_BEFORE names no older program')
 
-t.setTimeout(900_000)
+t.setTimeout(timeLimit(900))
 
 t.test('a cluster goes to a new version, one node at a time', { skip }, async (t) => {
   const provider = await startAiServer(t, openai('Hello.', 1))

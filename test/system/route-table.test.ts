@@ -704,10 +704,10 @@ t.test('a token without the scope is told which one it lacks, whatever the body 
       owner,
       every.filter((other) => other !== scope),
     )
-    for (const line of lines.filter((line) => line.scope === scope)) {
+    for (const [number, line] of lines.filter((line) => line.scope === scope).entries()) {
       const [url] = at(line)
       const bodies = isUnsafe(line) ? [undefined, { nonsense: true }, '{'] : [undefined]
-      for (const body of bodies) {
+      for (const body of inTurn(bodies, number)) {
         const headers = { 'content-type': body === undefined ? undefined : 'application/json' }
         for (const address of [url, url.replace(/(gam|app|dep)_\w+/, 'nothing')]) {
           const answer = await program.request(line.method, address, body, { headers })

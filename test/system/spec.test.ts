@@ -1,6 +1,7 @@
 // The specification, row by row: every path, method, status and field of its tables, over raw HTTP on a real socket.
 import t from 'tap'
 import { startPlatform } from '../kit/platform.ts'
+import { timeLimit } from '../kit/time-limit.ts'
 import { ai } from './spec/ai.ts'
 import { games } from './spec/games.ts'
 import { identity } from './spec/identity.ts'
@@ -38,9 +39,9 @@ t.test('every row has a case, and every case is a row', async (t) => {
   }
 })
 
-t.test('the tables', { timeout: 420_000 }, async (t) => {
+t.test('the tables', { timeout: timeLimit(420) }, async (t) => {
   const world = await World.start(t)
-  for (const [name, run] of Object.entries(cases)) await t.test(name, { timeout: 240_000 }, (t) => run(t, world))
+  for (const [name, run] of Object.entries(cases)) await t.test(name, { timeout: timeLimit(240) }, (t) => run(t, world))
 })
 
 for (const [name, run] of Object.entries(apart)) t.test(name, run)

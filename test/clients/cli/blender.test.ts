@@ -106,7 +106,7 @@ inFull(t)?.test('a name becomes a figure that walks, without leaving the termina
   const rigid = (await mine.json('blender', 'watch', id)).assetId
   t.match(await mine.gameyard('assets', 'animate', rigid, 'walk'), { code: 1, stderr: /rig/ })
   const slow = await mine.withInput(
-    'import time; time.sleep(60)',
+    'import time; time.sleep(3600)',
     'blender',
     'create',
     'Slow',
@@ -131,7 +131,7 @@ inFull(t)?.test('a name becomes a figure that walks, without leaving the termina
 })
 
 t.test('without Blender it says so, and what can not be read is wrong usage', async (t) => {
-  const platform = await startTestServer(t, { config: { blender: { driver: 'none' } } })
+  const platform = await startTestServer(t)
   const env = {
     SERVICE_API_TOKEN: await platform.token(['assets:read', 'assets:generate']),
     SERVICE_BASE_URL: platform.server.portal,

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, globSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { start, temporaryFolder } from '../../bin/program.ts'
 import { inFull } from '../../kit/extent.ts'
+import { until } from '../../kit/until.ts'
 import { ask } from '../../kit/upload.ts'
 import { machine, startTestServer, type TestServer, terminalOf, typedProcess, writeBuild } from './kit.ts'
 
@@ -30,7 +30,7 @@ const storedFiles = ({ server }: TestServer) =>
 
 /** Waits until files of a deploy have arrived. The screen is looked at too seldom to see the middle of it. */
 async function arriving(platform: TestServer, before: number): Promise<void> {
-  while (storedFiles(platform) < before + 40) await sleep(5)
+  await until(() => storedFiles(platform) >= before + 40)
 }
 
 async function isWhole(platform: TestServer): Promise<boolean> {

@@ -3,6 +3,8 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { openBrowser, openPage } from '../../kit/browser.ts'
+import { inFull } from '../../kit/extent.ts'
+import { until } from '../../kit/until.ts'
 import { machine, PASSWORD, startTestServer, terminalOf } from './kit.ts'
 
 /** A real game that its author published on npm. */
@@ -28,7 +30,7 @@ t.test('a developer signs in by a click in the browser, deploys, and signs out',
   const screen = await terminal.sees(/shows the code [B-Z]{4}-[B-Z]{4}/)
   const code = /shows the code ([B-Z]{4}-[B-Z]{4})/.exec(screen)?.[1] as string
   const opened = join(mine.env.HOME as string, 'opened')
-  await t.resolves(until(() => existsSync(opened) && readFileSync(opened, 'utf8').endsWith('\n')))
+  await until(() => existsSync(opened) && readFileSync(opened, 'utf8').endsWith('\n'))
   const page = readFileSync(opened, 'utf8').trim()
   t.equal(page, `${portal}/oauth/device?user_code=${code}`)
   const watched = await openPage(browser)
@@ -48,19 +50,13 @@ t.test('a developer signs in by a click in the browser, deploys, and signs out',
   await terminal.type('gameyard deploy')
   await terminal.sees(/Live {2}2048 {2}\d+ files, nothing to upload[\s\S]*> $/m)
   t.match(await terminal.screen({ colours: true }), `${ESCAPE}[32mLive`, 'a terminal shows colours')
-  await terminal.clear()
-  await terminal.type('NO_COLOR=1 gameyard deploy')
-  await terminal.sees(/Live {2}2048/)
-  t.notOk((await terminal.screen({ colours: true })).includes(ESCAPE), 'NO_COLOR takes them away')
+  await inFull(t)?.test('NO_COLOR takes them away', async (t) => {
+    await terminal.clear()
+    await terminal.type('NO_COLOR=1 gameyard deploy')
+    await terminal.sees(/Live {2}2048/)
+    t.notOk((await terminal.screen({ colours: true })).includes(ESCAPE))
+  })
   await terminal.clear()
   await terminal.type('gameyard logout; gameyard whoami; echo code $?')
   await terminal.sees(/Signed out of .*\n[\s\S]*not signed in[\s\S]*code 1/)
 })
-
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 60_000
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error('It never came to that.')
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-}

@@ -74,8 +74,11 @@ for (const { dialect, options, create, tables } of databases) {
 
   t.test(`${dialect}: processes that start at once on a new database migrate it once`, options, async (t) => {
     const place = await create()
-    const codes = await Promise.all([1, 2, 3].map(() => startMigrating(dialect, place).ended))
-    t.same(codes, [0, 0, 0])
+    const codes = await Promise.all(Array.from({ length: amount(2, 3) }, () => startMigrating(dialect, place).ended))
+    t.ok(
+      codes.every((code) => code === 0),
+      codes.join(),
+    )
     const db = await openMigrated(dialect, place)
     t.teardown(() => db.close())
     t.same(await db.query('select count(*) as count from schema_migrations'), [{ count: slowMigrations.length }])

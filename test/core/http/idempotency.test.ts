@@ -8,6 +8,7 @@ import { IdempotentAnswer } from '../../../core/http/idempotency.ts'
 import { definePlugin } from '../../../core/plugin.ts'
 import { manualClock } from '../../kit/driver-context.ts'
 import { startKernel } from '../../kit/kernel.ts'
+import { until } from '../../kit/until.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -162,22 +163,22 @@ t.test('after 24 hours a key is new again, and the answer is gone from the datab
   t.equal(await rows(), 2)
   clock.advance(25 * HOUR)
   await app.jobs.start() // The start checks immediately for due jobs.
-  for (let tries = 0; tries < 100 && (await rows()) > 0; tries++) await sleep(50)
-  t.equal(await rows(), 0, 'the sweep takes what nobody asks for')
+  // The sweep takes what nobody asks for.
+  await until(async () => (await rows()) === 0)
 })
 
 t.test('a request that died with its process gives its key back after twenty seconds', async (t) => {
   const { clock, order, placed, gates } = await start(t)
   const body = { item: 'kite', trouble: 'hangs' }
   const dead = order('a', body)
-  while (gates.length === 0) await sleep(5)
+  await until(() => gates.length === 1)
   t.match(await order('a', body), { status: 409, headers: { 'retry-after': '1' } })
   clock.advance(20_000)
   t.match(await order('a', body), { status: 409 }, 'not before')
   t.match(await order('a', { item: 'ball' }), { status: 409 }, 'nor for another body')
   clock.advance(2)
   const taken = order('a', body)
-  while (gates.length === 1) await sleep(5)
+  await until(() => gates.length === 2)
   gates[1]?.()
   const answer = await taken
   t.match(answer, { status: 201, replayed: false })
@@ -208,11 +209,11 @@ t.test('a request keeps its key for as long as its process works on it', async (
   const { app, clock, order, placed, gates } = await start(t)
   const body = { item: 'kite', trouble: 'hangs' }
   const slow = order('a', body)
-  while (gates.length === 0) await sleep(5)
+  await until(() => gates.length === 1)
   for (let turn = 1; turn <= 2; turn++) {
     clock.advance(15_000)
     const renewed = () => app.db.em().count(IdempotentAnswer, { renewedAt: clock.now() })
-    for (let tries = 0; tries < 600 && (await renewed()) === 0; tries++) await sleep(50)
+    await until(renewed)
     t.match(await order('a', body), { status: 409 }, `${turn * 15} seconds`)
   }
   gates[0]?.()
@@ -227,13 +228,13 @@ t.test(
     const { app, clock, order, gates } = await start(t)
     const body = { item: 'kite', trouble: 'hangs' }
     const old = order('a', body)
-    while (gates.length === 0) await sleep(5)
+    await until(() => gates.length === 1)
     await app.db.em().nativeUpdate(IdempotentAnswer, { status: null }, { renewedAt: null })
     clock.advance(2 * MINUTE)
     t.match(await order('a', body), { status: 409 })
     clock.advance(1)
     const taken = order('a', body)
-    while (gates.length === 1) await sleep(5)
+    await until(() => gates.length === 2)
     for (const open of gates) open()
     t.match(await taken, { status: 201, replayed: false })
     await old
@@ -244,10 +245,10 @@ t.test('a late refusal does not free the key that went to another', async (t) =>
   const { clock, order, placed, gates } = await start(t)
   const body = { item: 'kite', trouble: 'refused late' }
   const late = order('a', body)
-  while (gates.length === 0) await sleep(5)
+  await until(() => gates.length === 1)
   clock.advance(2 * MINUTE + 1)
   const taken = order('a', body)
-  while (gates.length === 1) await sleep(5)
+  await until(() => gates.length === 2)
   gates[0]?.()
   await late
   t.match(await order('a', body), { status: 409, headers: { 'retry-after': '1' } }, 'the other is still under way')

@@ -5,6 +5,7 @@ import { startTestServer } from '../../clients/cli/kit.ts'
 import { startOtlp } from '../../kit/otlp.ts'
 import { startPlatform } from '../../kit/platform.ts'
 import type { ServerOptions } from '../../kit/server.ts'
+import { until } from '../../kit/until.ts'
 import { ask } from '../../kit/upload.ts'
 
 const TRACE = 'a1b2c3d4e5f60718293a4b5c6d7e8f90'
@@ -60,7 +61,7 @@ t.test('requests, errors, jobs, database and AI calls are traced, and the log na
       .split('\n')
       .filter((line) => line.includes(TRACE))
       .map((line) => JSON.parse(line))
-  while (logged().length === 0) await new Promise((resolve) => setTimeout(resolve, 50))
+  await until(() => logged().length > 0)
   t.match(logged()[0], { trace_id: TRACE, span_id: request.spanId, msg: 'request', path: '/api/games' })
 
   t.equal((await ask('GET', `${portal}/api/games/nothing`, { headers })).status, 404)

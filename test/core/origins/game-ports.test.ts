@@ -8,14 +8,15 @@ import t, { type Test } from 'tap'
 import { definePlugin } from '../../../core/plugin.ts'
 import { startKernel } from '../../kit/kernel.ts'
 import { startPlatform } from '../../kit/platform.ts'
+import { freePort, GAME_PORTS } from '../../kit/server.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
+import { until } from '../../kit/until.ts'
 import { headersOf, signInTo } from '../../plugins/multiplayer/kit.ts'
 
 const arrived = new Set<string>()
 
 /** Waits until an address has been requested. */
-async function asked(path: string): Promise<void> {
-  while (!arrived.delete(path)) await sleep(5)
-}
+const asked = (path: string) => until(() => arrived.delete(path))
 
 const site = definePlugin({ name: 'site' }, async (app) => {
   const game = { config: { auth: 'none' as const }, constraints: { origin: 'game' } }
@@ -33,14 +34,6 @@ const site = definePlugin({ name: 'site' }, async (app) => {
   app.get('/which-portal', { config: { auth: 'none' }, constraints: { origin: 'portal' } }, async () => 'portal')
 })
 
-/** Returns that many free ports, which may or may not be adjacent. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(Array.from({ length: count }, () => occupy(0)))
-  const ports = servers.map((server) => (server.address() as { port: number }).port)
-  await Promise.all(servers.map((server) => once(server.close(), 'close')))
-  return ports
-}
-
 const occupy = async (port: number): Promise<Server> => {
   const server = createServer().listen(port, '127.0.0.1')
   await once(server, 'listening')
@@ -48,7 +41,7 @@ const occupy = async (port: number): Promise<Server> => {
 }
 
 async function start(t: Test, config: Record<string, unknown> = {}) {
-  const [own = 0, first = 0, second = 0] = await freePorts(3)
+  const [own, first, second] = [await freePort(GAME_PORTS), await freePort(GAME_PORTS), await freePort(GAME_PORTS)]
   const app = await startKernel(t, {
     plugins: [site],
     config: {
@@ -129,29 +122,26 @@ t.test('a game that comes while the server runs does not get the port of another
 })
 
 t.test('a stop ends every port, and lets requests there finish while their ground still stands', async (t) => {
-  const { app, own, first, second } = await start(t)
+  // A stop that waits for its deadline would not end.
+  const { app, own, first, second } = await start(t, { limits: { shutdownSeconds: 86_400 } })
   await app.gamePorts.assign('pong', first)
   await app.gamePorts.assign('snake', second)
   await listen(app, own)
   const slow = ask(first, '/slow')
   await asked('/slow')
-  const began = performance.now()
   await app.close()
   t.match(await slow, { status: 200, text: 'done' })
-  t.ok(performance.now() - began < 3000, 'without waiting for the deadline')
   for (const port of [own, first, second])
     await t.rejects(ask(port, '/which'), { code: 'ECONNREFUSED' }, `port ${port}`)
 })
 
-t.test('a stop ends in time although a handler hangs on a game port', async (t) => {
+t.test('a stop ends although a handler hangs on a game port', async (t) => {
   const { app, own, first } = await start(t, { limits: { shutdownSeconds: 1 } })
   await app.gamePorts.assign('pong', first)
   await listen(app, own)
   const hanging = t.rejects(ask(first, '/hangs'))
   await asked('/hangs')
-  const began = performance.now()
   await app.close()
-  t.ok(performance.now() - began < 2000)
   await hanging
 })
 
@@ -164,7 +154,7 @@ t.test('without rooms an upgrade on a game port is answered, not left open', asy
   socket.write(
     `GET /which HTTP/1.1\r\nHost: gameyard.test:${first}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
   )
-  const [answer] = await once(socket, 'data', { signal: AbortSignal.timeout(30_000) })
+  const [answer] = await once(socket, 'data', { signal: AbortSignal.timeout(timeLimit()) })
   t.match(String(answer), /^HTTP\/1.1 400 /)
 })
 
@@ -186,7 +176,7 @@ t.test('two games of the platform have an origin each, with sign-in and rooms', 
     const { default: WebSocket } = await import('ws')
     const socket = new WebSocket(`ws://127.0.0.1:${port}/mp/rooms/lobby`, { headers: headersOf(player, host) })
     t.teardown(() => socket.terminate())
-    const [frame] = await once(socket, 'message', { signal: AbortSignal.timeout(30_000) })
+    const [frame] = await once(socket, 'message', { signal: AbortSignal.timeout(timeLimit()) })
     t.match(JSON.parse(String(frame)), { t: 'welcome' }, `the upgrade passes on at ${host}`)
   }
   const stolen = { ...headersOf(player, new URL(pong.url).host), host: new URL(snake.url).host }

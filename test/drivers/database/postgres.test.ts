@@ -1,4 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { once } from 'node:events'
+import { createServer, connect as openSocket, type Socket } from 'node:net'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { systemClock } from '../../../core/clock.ts'
 import { Database } from '../../../core/data/database.ts'
@@ -9,6 +11,8 @@ import postgres from '../../../drivers/database/postgres.ts'
 import { numbered } from '../../../drivers/database/postgres-pool.ts'
 import { driverContext } from '../../kit/driver-context.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
+import { freePort } from '../../kit/server.ts'
+import { until } from '../../kit/until.ts'
 
 const connect = (url: string) => postgres.create({ url, poolSize: 8, ssl: 'off' }, driverContext())
 
@@ -33,14 +37,16 @@ t.test('postgres comes back after an outage without a restart', needsPostgres, a
 
   // These run when the server stops: a raw statement, an entity manager's, a transaction.
   const under = [
-    db.query('select pg_sleep(20)'),
-    db.em().execute('select pg_sleep(20)'),
+    db.query('select pg_sleep(3600)'),
+    db.em().execute('select pg_sleep(3600)'),
     db.transaction(async (em) => {
       await em.insert(Account, { id: 'b', balance: 1 })
-      await em.execute('select pg_sleep(20)')
+      await em.execute('select pg_sleep(3600)')
     }),
   ].map((work: Promise<unknown>) => t.rejects(work, unavailable))
-  await sleep(300)
+  const sleeping = `select count(*) as count from pg_stat_activity
+    where datname = current_database() and state = 'active' and query like 'select pg_sleep%'`
+  await until(async () => Number((await db.query<{ count: unknown }>(sleeping))[0]?.count) === under.length)
   await server.stop()
   await Promise.all(under)
 
@@ -53,15 +59,12 @@ t.test('postgres comes back after an outage without a restart', needsPostgres, a
   )
 
   await server.start()
-  const begun = performance.now()
-  while (
-    !(await db.ping().then(
+  await until(() =>
+    db.ping().then(
       () => true,
       () => false,
-    ))
+    ),
   )
-    await sleep(50)
-  t.ok(performance.now() - begun < 5000)
   t.same(
     (await db.em().find(Account, {})).map((account) => account.id),
     ['a'],
@@ -70,12 +73,33 @@ t.test('postgres comes back after an outage without a restart', needsPostgres, a
 })
 
 t.test('who asks while postgres restarts waits for it', needsPostgres, async (t) => {
-  const server = await startPostgres()
-  const driver = await connect(await server.database())
+  // Connections pass a relay, whose return takes less time than that of a whole server on a busy machine.
+  const url = new URL(await (await startPostgres()).database())
+  const server = Number(url.port)
+  const open = new Set<Socket>()
+  const relay = createServer((near) => {
+    const far = openSocket(server, '127.0.0.1')
+    for (const socket of [near, far]) open.add(socket.on('error', () => {}))
+    near.pipe(far).pipe(near)
+  })
+  const listen = async (port: number) => void (await once(relay.listen(port, '127.0.0.1'), 'listening'))
+  const hangUp = () => {
+    relay.close()
+    for (const socket of open) socket.destroy()
+  }
+  const port = await freePort()
+  await listen(port)
+  url.port = String(port)
+  const driver = await connect(url.href)
   const db = await Database.open(driver, { entities, migrations, log: createLog('silent'), clock: systemClock })
-  t.teardown(() => db.close())
+  t.teardown(async () => {
+    await db.close()
+    hangUp()
+  })
   await db.em().insert(Account, { id: 'a', balance: 1 })
-  await server.stop()
+  hangUp()
+  // The client notices in the next turn of the event loop.
+  for (let turn = 0; turn < 3; turn++) await nextTurn()
   const asked = [
     db.query('select 1 as one'),
     db.execute('update conformance_accounts set balance = balance + 1'),
@@ -83,7 +107,9 @@ t.test('who asks while postgres restarts waits for it', needsPostgres, async (t)
     db.transaction((em) => em.insert(Account, { id: 'b', balance: 1 })),
     db.groupCommit(({ execute }) => execute('update conformance_accounts set balance = balance + 1')),
   ]
-  const [answers] = await Promise.all([Promise.allSettled(asked), server.start()])
+  await sleep(200) // The first attempts fail.
+  await listen(port)
+  const answers = await Promise.allSettled(asked)
   t.same(
     answers.map(({ status }) => status),
     asked.map(() => 'fulfilled'),

@@ -8,6 +8,7 @@ import { BlobNotFound, DigestMismatch, StorageUnavailable } from '../../../drive
 import s3 from '../../../drivers/storage/s3.ts'
 import { driverContext } from '../../kit/driver-context.ts'
 import { startBucketServer } from '../../kit/s3rver.ts'
+import { until } from '../../kit/until.ts'
 import { startProxy } from './proxy.ts'
 
 const server = await startBucketServer(Array.from({ length: 10 }, (_, index) => `blobs-${index}`))
@@ -69,7 +70,7 @@ t.test('an upload that nobody commits is not listed, and is removed after two da
   ] as const) {
     const clock = { now: () => new Date(Date.now() + hours * 3_600_000) }
     const later = await s3.create(shared, { ...context, clock })
-    for (let tries = 0; tries < 1200 && (await objects()) !== left; tries++) await new Promise((r) => setTimeout(r, 50))
+    await until(async () => (await objects()) === left)
     t.equal(await objects(), left, `after ${hours} hours`)
     await later.close()
   }

@@ -1,6 +1,7 @@
 import type { BrowserContext, ElementHandle, Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { complaintsOf, openBrowser, SOFTWARE_GRAPHICS } from '../browser.ts'
+import { timeLimit } from '../time-limit.ts'
 import {
   type Driver,
   type DriverContext,
@@ -54,7 +55,7 @@ const pageOf = (page: Page): DriverPage => ({
   async screenshot(fullPage) {
     if (!fullPage) return page.screenshot()
     const size = await page.evaluate<[number, number]>(WHOLE_PAGE)
-    return page.screenshot({ fullPage, clip: wholePage(size), timeout: 120_000 })
+    return page.screenshot({ fullPage, clip: wholePage(size), timeout: timeLimit(120) })
   },
   close: () => page.close(),
 })

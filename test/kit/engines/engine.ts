@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { hasPrograms } from '../components.ts'
+import { until } from '../until.ts'
 import { startChromium } from './chromium.ts'
 import type { ContextOptions, Driver, DriverContext, DriverOptions, EngineName } from './driver.ts'
 import { startFirefox } from './firefox.ts'
@@ -77,11 +77,7 @@ export class EngineContext {
   async popup(act: () => Promise<unknown>): Promise<EnginePage> {
     const before = new Set((await this.pages()).map(({ id }) => id))
     await act()
-    for (const deadline = Date.now() + 30_000; Date.now() < deadline; await sleep(40)) {
-      const opened = (await this.pages()).find(({ id }) => !before.has(id))
-      if (opened) return opened
-    }
-    throw new Error('No window was opened.')
+    return until(async () => (await this.pages()).find(({ id }) => !before.has(id)))
   }
 
   close(): Promise<void> {

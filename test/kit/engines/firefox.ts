@@ -1,5 +1,6 @@
 import type { BrowserContext, ElementHandle, Frame, Page } from 'puppeteer-core'
 import { isExternal } from '../browser.ts'
+import { timeLimit } from '../time-limit.ts'
 import { endWithThisProcess } from '../watchdog.ts'
 import { startDisplay } from './display.ts'
 import {
@@ -31,6 +32,7 @@ export async function startFirefox({ names, graphics = false, firefoxPreferences
   const launch = async (colorScheme: Scheme) => {
     const browser = await puppeteer.launch({
       ...{ browser: 'firefox', executablePath, headless: !display, acceptInsecureCerts: true, defaultViewport: null },
+      ...{ timeout: timeLimit(120), protocolTimeout: timeLimit(180) },
       ...(display ? { env: { ...process.env, DISPLAY: display.name } } : {}),
       extraPrefsFirefox: {
         ...preferences(proxyPort, colorScheme),
@@ -100,6 +102,7 @@ function contextOf(context: BrowserContext, size: { width: number; height: numbe
 }
 
 function pageOf(page: Page): DriverPage {
+  page.setDefaultTimeout(timeLimit())
   const complaints: string[] = []
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warn') complaints.push(message.text())

@@ -1,10 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { timeLimit } from '../time-limit.ts'
 import type { DriverElement, DriverFrame, DriverPage } from './driver.ts'
 import { findAll, findFirst, literal, type Query } from './find.ts'
 
 /** The time limit is long because a busy machine is slow; tests here measure no speed. */
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = timeLimit()
 const POLL_MS = 40
 
 /**

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { timeLimit } from '../time-limit.ts'
 import { type Cookie, type DriverElement, type DriverFrame, type DriverPage, TALLEST } from './driver.ts'
 
 /** The key of an element reference (WebDriver, section 12). */
@@ -38,7 +39,7 @@ export class WebDriverSession {
    * @param complaints the errors of all its pages, which the proxy records
    */
   static async open(driver: string, complaints: string[], capabilities: object): Promise<WebDriverSession> {
-    const deadline = Date.now() + 30_000
+    const deadline = Date.now() + timeLimit()
     while (!(await fetch(`${driver}/status`).catch(() => null))) {
       if (Date.now() > deadline) throw new Error(`No WebDriver answers at ${driver}.`)
       await sleep(20)
@@ -196,7 +197,7 @@ export class WebDriverPage extends WebDriverFrame implements DriverPage {
   async resize(width: number, height: number): Promise<void> {
     const size = () => this.evaluate('[innerWidth, innerHeight]') as Promise<[number, number]>
     let [outerWidth, outerHeight] = [width, height]
-    const deadline = Date.now() + 60_000
+    const deadline = Date.now() + timeLimit()
     for (let tries = 0; Date.now() < deadline; tries++) {
       const before = await size()
       if (before[0] === width && before[1] === height) return

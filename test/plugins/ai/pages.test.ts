@@ -8,6 +8,7 @@ import { expectNoAxeViolations, expectNoOverflow, openBrowser, openPage, screens
 import { inFull } from '../../kit/extent.ts'
 import { startPlatform } from '../../kit/platform.ts'
 import { completed, sign, startStripe, stripeConfig } from '../../kit/stripe.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 
 const cookiesFor = (
   platform: Awaited<ReturnType<typeof startPlatform>>,
@@ -66,24 +67,24 @@ inFull(t)?.test('credits, playground, usage and grants in a browser', async (t) 
   const body = completed({ id: 'evt_1', purchaseId, paymentId: 'pi_1' })
   const headers = { 'content-type': 'application/json', 'stripe-signature': sign(body, platform.clock.now()) }
   t.equal((await platform.stranger.post('/api/payments/webhook', body, { headers })).status, 200)
-  await page.getByText('500 credits are on your account').waitFor({ timeout: 60_000 })
+  await page.getByText('500 credits are on your account').waitFor({ timeout: timeLimit() })
   t.match(await page.textContent('main'), /\+500/, 'as soon as the webhook has come, the page shows the credits')
 
   await page.goto(`${platform.portal}/playground`)
   await page.getByLabel('Prompt').fill('Greet the keeper.')
   await page.getByRole('button', { name: 'Generate' }).click()
-  await page.getByText('the tide is low').first().waitFor({ timeout: 60_000 })
+  await page.getByText('the tide is low').first().waitFor({ timeout: timeLimit() })
   t.match(await page.textContent('main'), /generateText\(\{\s+prompt: "Greet the keeper\."/)
   await screenshot(page, 'playground-answer')
   await page.goto(`${platform.portal}/playground?type=image`)
   await page.getByRole('button', { name: 'Generate' }).click()
   const image = page.locator('main img[src^="data:image/png"]')
-  await image.waitFor({ timeout: 60_000 })
+  await image.waitFor({ timeout: timeLimit() })
   t.equal(await image.evaluate((element: HTMLImageElement) => element.naturalWidth), 1)
   await page.goto(`${platform.portal}/playground?type=object`)
   await page.getByLabel('JSON Schema').fill('{ nonsense')
   await page.getByRole('button', { name: 'Generate' }).click()
-  await page.getByText('The schema is not JSON').waitFor({ timeout: 60_000 })
+  await page.getByText('The schema is not JSON').waitFor({ timeout: timeLimit() })
 
   const friend = await platform.signUp()
   await page.goto(`${platform.portal}/admin/credits`)
@@ -91,7 +92,7 @@ inFull(t)?.test('credits, playground, usage and grants in a browser', async (t) 
   await page.getByLabel('Credits').fill('42')
   await page.getByLabel('Reason').fill('Prize of the jam')
   await page.getByRole('button', { name: 'Grant' }).click()
-  await page.getByText('on the account').waitFor({ timeout: 60_000 })
+  await page.getByText('on the account').waitFor({ timeout: timeLimit() })
   t.equal((await platform.app.credits.balance(friend.id)).available, 142)
   t.match(await friend.get('/admin/credits'), { status: 403 })
 })

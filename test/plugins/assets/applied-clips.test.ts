@@ -3,6 +3,7 @@
 import { type Document, NodeIO } from '@gltf-transform/core'
 import { validateBytes } from 'gltf-validator'
 import t, { type Test } from 'tap'
+import { ALL } from '../../kit/extent.ts'
 import { blenderModels } from './blender.ts'
 import { form, startAssets } from './kit.ts'
 import { libraryOf, sheet } from './models.ts'
@@ -65,8 +66,8 @@ async function start(t: Test, names: readonly string[]) {
 }
 
 t.test('a clip of a library moves every figure as its own would, whatever its bones are called', async (t) => {
-  const figures = { vrm: 1, unreal: 1, readyplayerme: 0.01, mixamo: 1 }
-  const started = await start(t, ['vrm', 'unreal', 'readyplayerme', 'handless'])
+  const figures = { unreal: 1, ...(ALL ? { vrm: 1, readyplayerme: 0.01, mixamo: 1 } : {}) }
+  const started = await start(t, [...Object.keys(figures), ...(ALL ? ['handless'] : [])])
   if (!started) return
   const { ask, apply, library, platform, models } = started
   for (const [name, size] of Object.entries(figures)) {
@@ -104,7 +105,8 @@ t.test('a clip of a library moves every figure as its own would, whatever its bo
     })
     t.equal(again.status, 304)
   }
-  t.equal((await apply('handless', { from: 'moves', clip: 'Walking_A' })).status, 201, 'a rig with fewer bones, too')
+  if (ALL)
+    t.equal((await apply('handless', { from: 'moves', clip: 'Walking_A' })).status, 201, 'a rig with fewer bones')
 })
 
 t.test('what was put on a model is in its manifest until it is taken off', async (t) => {

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } 
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { skipWithout } from '../../kit/components.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 
 const command = process.env.BLENDER ?? 'blender'
 const script = join(import.meta.dirname, 'blender-models.py')
@@ -12,7 +13,7 @@ const CACHE = join(import.meta.dirname, '../../../node_modules/.cache/gameyard/m
 /** The models of the short form. One Blender makes them all, because its start takes longer than a small model. */
 const USUAL = ['flat', 'smooth', 'mixamo', 'unreal', 'vrm', 'readyplayerme', 'handless', 'snake']
 /** A process that makes models is given so long before another one makes them too. */
-const PATIENCE_MS = 120_000
+const PATIENCE_MS = timeLimit(120)
 
 /** The folder with the models of this script and this Blender. */
 let kept: string | undefined

@@ -10,7 +10,7 @@ import { startAssets, untilPrepared } from './kit.ts'
 import { sheet } from './models.ts'
 
 /** Each has another rest pose and roll. The short form uses the most common one. */
-const RIGS = ALL ? ['mixamo', 'vrm', 'rigify', 'unreal', 'readyplayerme', 'handless', 'stubby'] : ['mixamo', 'handless']
+const RIGS = ALL ? ['mixamo', 'vrm', 'rigify', 'unreal', 'readyplayerme', 'handless', 'stubby'] : ['mixamo']
 /** Rigs without hands and feet. In the second, each limb and the trunk is one bone. */
 const FEW_BONES = ['handless', 'stubby']
 

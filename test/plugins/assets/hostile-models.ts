@@ -1,5 +1,6 @@
 // Malicious files, named by their defect.
 import { deflateRawSync } from 'node:zlib'
+import { amount } from '../../kit/extent.ts'
 import { zip } from '../deploy/zip-writer.ts'
 
 /** False values for the fields of a GLB. */
@@ -173,7 +174,8 @@ export function hostileArchives(good: Buffer): Record<string, Buffer> {
       { name: 'good.glb', bytes: good },
       { name, bytes: 'gotcha' },
     ])
-  const zeros = deflateRawSync(Buffer.alloc(200 * 1024 * 1024))
+  const zeroBytes = amount(80, 200) * 1024 * 1024
+  const zeros = deflateRawSync(Buffer.alloc(zeroBytes))
   const kernel = deflateRawSync(Buffer.alloc(1024 * 1024))
   const half = zip([{ name: 'good.glb', bytes: good }])
   return {
@@ -196,7 +198,7 @@ export function hostileArchives(good: Buffer): Record<string, Buffer> {
     ]),
     encrypted: zip([{ name: 'a.txt', bytes: '1', flags: 0x801 }]),
     'a way of compressing nobody knows': zip([{ name: 'a.txt', bytes: '1', method: 99 }]),
-    'a bomb': zip([{ name: 'zeros.bin', raw: zeros, says: { size: 200 * 1024 * 1024 } }]),
+    'a bomb': zip([{ name: 'zeros.bin', raw: zeros, says: { size: zeroBytes } }]),
     'a bomb that says it is small': zip([{ name: 'zeros.bin', raw: zeros, says: { size: 100 } }]),
     'a bomb in many files': zip(
       Array.from({ length: 400 }, (_, index) => ({ name: `${index}.bin`, raw: kernel, says: { size: 1024 * 1024 } })),

@@ -10,6 +10,8 @@ import t from 'tap'
 import { amount } from '../../kit/extent.ts'
 import { makeToken } from '../../kit/remote-sign-up.ts'
 import { type Server, startServer } from '../../kit/server.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
+import { until } from '../../kit/until.ts'
 import { ask } from '../../kit/upload.ts'
 import { form } from './kit.ts'
 import { sheet } from './models.ts'
@@ -19,7 +21,7 @@ const KILLS = amount(1, 10)
 /** The maximum number of uploads per cycle on each of two connections. */
 const UPLOADS = 5
 
-t.setTimeout(90_000 + KILLS * 40_000)
+t.setTimeout(timeLimit(480 + KILLS * 40))
 
 interface Made {
   id: string
@@ -117,11 +119,10 @@ async function listAll(portal: string, authorization: string): Promise<Made[]> {
 }
 
 async function prepared(portal: string, id: string): Promise<Made> {
-  for (let tries = 0; ; tries++) {
+  return until(async () => {
     const { body } = await ask('GET', `${portal}/api/assets/${id}`)
-    if (body.variants?.lod || tries > 600) return body
-    await sleep(100)
-  }
+    return body.variants?.lod ? body : null
+  })
 }
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')

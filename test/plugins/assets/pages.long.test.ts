@@ -17,6 +17,7 @@ import {
   SOFTWARE_GRAPHICS,
   screenshot,
 } from '../../kit/browser.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { blenderModels } from './blender.ts'
 import { startAssets } from './kit.ts'
 import { libraryOf, sheet, tiledSheet } from './models.ts'
@@ -60,9 +61,9 @@ t.test('assets are browsed, uploaded with progress, and move in the page', async
     await page.getByLabel('File').setInputFiles(join(folder, 'Stick_man.glb'))
     await page.getByRole('button', { name: 'Upload' }).click()
     await page.waitForURL(/\/assets\/stick-man/)
-    await page.locator('.stage[data-shown]').waitFor({ timeout: 120_000 })
+    await page.locator('.stage[data-shown]').waitFor({ timeout: timeLimit(120) })
     await page.getByRole('button', { name: 'walk' }).click()
-    await page.locator('.stage[data-shown$="/animation/walk"]').waitFor({ timeout: 120_000 })
+    await page.locator('.stage[data-shown$="/animation/walk"]').waitFor({ timeout: timeLimit(120) })
     const pictures = new Set<string>()
     for (let tries = 0; tries < 100 && pictures.size < 3; tries++) {
       pictures.add(await page.evaluate<string>(DRAWN))
@@ -78,9 +79,9 @@ t.test('assets are browsed, uploaded with progress, and move in the page', async
       'Walking_A',
     )
     await page.reload()
-    await page.locator('.stage[data-shown]').waitFor({ timeout: 120_000 })
+    await page.locator('.stage[data-shown]').waitFor({ timeout: timeLimit(120) })
     await page.getByRole('button', { name: 'Walking_A' }).click()
-    await page.locator('.stage[data-shown*="/animation/Walking_A?from="]').waitFor({ timeout: 120_000 })
+    await page.locator('.stage[data-shown*="/animation/Walking_A?from="]').waitFor({ timeout: timeLimit(120) })
     await look('asset')
     await page.getByRole('link', { name: 'Edit' }).click()
     await page.getByLabel('Title').waitFor()
@@ -145,7 +146,7 @@ t.test('compressed models are unpacked in the page, by nothing from elsewhere', 
     const asked: string[] = []
     page.on('request', (request) => asked.push(request.url()))
     await page.goto(`${platform.portal}/assets/${title}`)
-    await page.locator('.stage[data-shown]').waitFor({ timeout: 120_000 })
+    await page.locator('.stage[data-shown]').waitFor({ timeout: timeLimit(120) })
     // After half a second the viewer says that the model is loaded, also where its first frame takes longer.
     let orange = 0
     for (let tries = 0; tries < 200 && orange <= 1000; tries++) {

@@ -1,9 +1,9 @@
 // Tests assets on an S3 server that checks signatures: fetched once, then served from the local copy.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { startSwift, swiftMissing } from '../../kit/swift.ts'
+import { until } from '../../kit/until.ts'
 import { zip } from '../deploy/zip-writer.ts'
 import { startAssets } from './kit.ts'
 import { sheet } from './models.ts'
@@ -38,7 +38,7 @@ t.test('what a remote storage holds is fetched once', options, async (t) => {
     const { id, files } = await assets.get(name)
     for (const { sha256 } of files) {
       // A copy is complete shortly after its first reader has all bytes.
-      while (!existsSync(join(copies, sha256))) await sleep(20)
+      await until(() => existsSync(join(copies, sha256)))
       await storage.delete(`assets/${id}/${sha256}`)
     }
   }

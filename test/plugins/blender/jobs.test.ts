@@ -9,7 +9,7 @@ import { artifactKey, store } from '../../../plugins/blender/jobs/artifacts.ts'
 import { Retention } from '../../../plugins/blender/jobs/retention.ts'
 import { artifactOf, errorOf, settled } from '../../kit/blender.ts'
 import { hasPrograms } from '../../kit/components.ts'
-import { inFull } from '../../kit/extent.ts'
+import { ALL, inFull } from '../../kit/extent.ts'
 import { startPlatform } from '../../kit/platform.ts'
 import { until } from '../../kit/until.ts'
 
@@ -62,17 +62,18 @@ job.warn('made in a test')
     const left = JSON.parse(String(await artifactOf(platform, program, after.id, 'inspection.json')))
     t.equal(left.totals.objects, 1)
 
-    for (const [action, names] of [
+    const others = [
       ['render', ['preview.png']],
       ['inspect', ['inspection.json']],
       ['export', ['model.glb', 'inspection.json']],
-    ] as const) {
+    ] as const
+    for (const [action, names] of ALL ? others : others.slice(0, 1)) {
       const { body } = await program.post(`${JOBS}/${after.id}/actions`, { action })
       const done = await settled(program, body.id)
       t.match(done, { status: 'completed', artifacts: names.map((name) => ({ name })) }, action)
     }
-    const list = await program.get(`${JOBS}?limit=3`)
-    t.equal(list.body.jobs.length, 3)
+    const list = await program.get(`${JOBS}?limit=2`)
+    t.equal(list.body.jobs.length, 2)
     t.ok(list.body.nextCursor)
     t.match(await program.get(`${JOBS}?action=render`), { body: { jobs: [{ action: 'render' }] } })
     t.match(await program.get(`${JOBS}?status=failed`), { body: { jobs: [] } })
@@ -82,7 +83,7 @@ job.warn('made in a test')
 inFull(t)?.test('a script that fails says where; too many faces, nothing at all, and cancelling', async (t) => {
   if (!hasPrograms(t, 'blender', 'bwrap')) return
   const platform = await startPlatform(t, {
-    config: { blender: { driver: 'subprocess' }, limits: { blenderTimeoutSeconds: 60 } },
+    config: { blender: { driver: 'subprocess' }, limits: { blenderTimeoutSeconds: 3000 } },
   })
   const owner = await platform.signUp()
   const program = await platform.program(owner)
@@ -100,17 +101,15 @@ inFull(t)?.test('a script that fails says where; too many faces, nothing at all,
     error: { code: 'face_limit', message: /the limit is 10/ },
   })
 
-  const { body: running } = await program.post(JOBS, { name: 'long', script: 'import time\ntime.sleep(50)' })
+  const { body: running } = await program.post(JOBS, { name: 'long', script: 'import time\ntime.sleep(50_000)' })
   const { body: waiting } = await program.post(JOBS, { name: 'behind', template: 'prop' })
   await until(async () => (await program.get(`${JOBS}/${running.id}`)).body.status === 'running')
   t.match((await program.get(`${JOBS}/${waiting.id}`)).body, { status: 'queued', queuePosition: 1 })
   t.match(await program.post(`${JOBS}/${waiting.id}/cancel`), { status: 200, body: { status: 'cancelled' } })
-  const before = Date.now()
   t.match(await program.post(`${JOBS}/${running.id}/cancel`), { status: 200, body: { status: 'cancelled' } })
   t.match(await program.post(`${JOBS}/${running.id}/cancel`), { status: 200 }, 'twice is no mistake')
   const next = await fail({ script: 'pass' })
   t.equal(next.status, 'failed', 'the one behind it has run')
-  t.ok(Date.now() - before < 45_000, 'the place was free before the long one would have ended')
   t.same(errorOf(await program.post(`${JOBS}/${next.id}/cancel`)), [409, 'conflict'])
   t.same(errorOf(await program.post(`${JOBS}/${next.id}/actions`, { action: 'render' })), [409, 'conflict'])
 })

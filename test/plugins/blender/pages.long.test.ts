@@ -5,6 +5,7 @@ import { settled } from '../../kit/blender.ts'
 import { expectNoAxeViolations, expectNoOverflow, openBrowser, openPage, screenshot } from '../../kit/browser.ts'
 import { hasPrograms } from '../../kit/components.ts'
 import { startPlatform } from '../../kit/platform.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 
 t.test('a job is made from a template, followed live, and looked at', async (t) => {
   if (!hasPrograms(t, 'blender', 'bwrap')) return
@@ -63,7 +64,7 @@ t.test('a job is made from a template, followed live, and looked at', async (t) 
   t.match(await page.textContent('main'), /completed[\s\S]*model\.glb[\s\S]*triangles[\s\S]*from the page/)
   const preview = await context.request.get(`${platform.portal}/blender/jobs/${id}/files/preview.png`)
   t.match(preview.headers(), { 'content-type': 'image/png', 'content-security-policy': /sandbox/ })
-  await page.locator('[data-shown$="model.glb"]').waitFor({ timeout: 60_000 })
+  await page.locator('[data-shown$="model.glb"]').waitFor({ timeout: timeLimit() })
   await look('job')
 
   await page.getByRole('button', { name: 'Queue the revision' }).scrollIntoViewIfNeeded()

@@ -9,6 +9,7 @@ import { hasPrograms } from '../../kit/components.ts'
 import { startDocker } from '../../kit/docker.ts'
 import { ALL } from '../../kit/extent.ts'
 import { startPlatform } from '../../kit/platform.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 
 /**
  * Each template needs a start of Blender and a rendering. The short form tests only the one with bones, which has the
@@ -16,7 +17,7 @@ import { startPlatform } from '../../kit/platform.ts'
  */
 const SOME = ['humanoid']
 
-t.setTimeout(600_000)
+t.setTimeout(timeLimit(600))
 
 t.test(ALL ? 'every template in bubblewrap' : 'a template in bubblewrap', async (t) => {
   if (!hasPrograms(t, 'blender', 'bwrap')) return

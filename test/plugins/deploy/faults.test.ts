@@ -5,6 +5,7 @@ import type { Storage } from '../../../drivers/storage/interface.ts'
 import { receiveBundle } from '../../../plugins/deploy/bundle/receive-bundle.ts'
 import { Deploys } from '../../../plugins/deploy/deploys.ts'
 import { receive } from '../../../plugins/deploy/uploads/receive-file.ts'
+import { inFull } from '../../kit/extent.ts'
 import { type Fault, faultyStorage } from '../../kit/fault-storage.ts'
 import { type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
 import { type Build, build, filesOf, liveBuild, tarOf } from './build.ts'
@@ -33,7 +34,7 @@ t.test('whichever operation of a relayed upload fails, a game is never half live
   }),
 )
 
-t.test('so it is when clients send many files at once', (t) =>
+inFull(t)?.test('so it is when clients send many files at once', (t) =>
   everyFault(t, async (platform, deploys, _storage, { deployId, files }) => {
     const expiresAt = new Date(platform.clock.now().getTime() + 1000)
     const { url } = deploys.bundles.presign(deployId, filesOf(files), expiresAt)
@@ -42,7 +43,7 @@ t.test('so it is when clients send many files at once', (t) =>
   }),
 )
 
-t.test('so it is where clients send straight to the storage', (t) =>
+inFull(t)?.test('so it is where clients send straight to the storage', (t) =>
   everyFault(t, async (_platform, _deploys, storage, { deployId, files }) => {
     for (const { path, sha256, size } of filesOf(files)) {
       await storage.put(`uploads/${deployId}/${sha256}`, Readable.from([Buffer.from(files[path] as string)]), {

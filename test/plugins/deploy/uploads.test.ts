@@ -5,6 +5,7 @@ import { json } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { DeployUpload } from '../../../plugins/deploy/entities.ts'
 import { startPlatform } from '../../kit/platform.ts'
+import { until } from '../../kit/until.ts'
 import { filesOf, liveBuild, sha256 } from './build.ts'
 
 const FILES = { 'index.html': '<h1>hello</h1>', 'big.bin': Buffer.alloc(3_000_000, 'gameyard') }
@@ -125,16 +126,20 @@ t.test('an address holds for its deploy and its bytes only, as it was given, and
 })
 
 t.test('an upload that is cut off keeps nothing, and can be sent again', async (t) => {
-  const { urls, kept } = await started(t)
+  const { platform, urls, kept } = await started(t)
   const { pathname, search, port } = new URL(urls['big.bin'])
+  const received = once(platform.app.server, 'request')
   const socket = connect(Number(port), '127.0.0.1')
   socket.write(`PUT ${pathname}${search} HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Length: 3000000\r\n\r\n`)
   socket.write(FILES['big.bin'].subarray(0, 1_000_000))
-  await new Promise((resolve) => setTimeout(resolve, 200))
+  const [{ socket: serverSide }] = (await received) as [IncomingMessage]
+  await until(() => serverSide.bytesRead > 1_000_000)
+  const ended = new Promise((done) => serverSide.once('close', done))
   socket.resetAndDestroy()
-  await new Promise((resolve) => setTimeout(resolve, 200))
+  await ended
   t.same(await kept(), { blobs: 0, uploads: 0 })
   t.same(await put(urls['big.bin'], FILES['big.bin']), { status: 204, code: '' })
+  t.same(await kept(), { blobs: 1, uploads: 1 })
 })
 
 t.test('eight uploads of the same bytes at once are one blob', async (t) => {

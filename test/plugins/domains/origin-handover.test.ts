@@ -6,14 +6,16 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { setTimeout as wait } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { openBrowser } from '../../kit/browser.ts'
 import { type Dns, publish, startDns } from '../../kit/dns.ts'
 import { inFull } from '../../kit/extent.ts'
 import { type Platform, startPlatform } from '../../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { BEHIND_PROXY, startTlsProxy } from '../../kit/tls-proxy.ts'
+import { until } from '../../kit/until.ts'
 import { deploy } from '../game-edge/kit.ts'
 
 const HOST = 'play.maker.test'
@@ -136,31 +138,29 @@ t.test('over nodes: each knows what another one served there meanwhile', needsPo
   /**
    * Waits for a page's content. The nodes share no bus, so the other one sees a change when it next polls the tables.
    */
-  const until = async (node: Platform, body: string) => {
-    for (;;) {
+  const shows = (node: Platform, body: string) =>
+    until(async () => {
       const page = await visit(node)
-      if (page.status === 200 && page.body.includes(body)) return page
-      await wait(100)
-    }
-  }
+      return page.status === 200 && page.body.includes(body) && page
+    })
   await first.take()
   for (const node of [here, there]) {
-    t.equal((await until(node, 'first')).headers['clear-site-data'], undefined)
+    t.equal((await shows(node, 'first')).headers['clear-site-data'], undefined)
     t.equal((await visit(node)).headers['clear-site-data'], undefined)
   }
   here.clock.advance(1000)
   await first.giveUp()
   await second.take()
-  t.equal((await until(there, 'second')).headers['clear-site-data'], CLEARS, 'only this node is asked meanwhile')
+  t.equal((await shows(there, 'second')).headers['clear-site-data'], CLEARS, 'only this node is asked meanwhile')
   here.clock.advance(1000)
   await second.giveUp()
   await first.take()
-  t.equal((await until(here, 'first')).headers['clear-site-data'], CLEARS, 'though this node served nothing else there')
+  t.equal((await shows(here, 'first')).headers['clear-site-data'], CLEARS, 'though this node served nothing else there')
 })
 
 inFull(t)?.test(
   'in Chromium: worker, storage and cookies of the former game are gone',
-  { timeout: 200_000 },
+  { timeout: timeLimit(200) },
   async (t) => {
     const dns = await startDns(t)
     const platform = await start(t, dns)
@@ -194,9 +194,13 @@ inFull(t)?.test(
     await navigator.serviceWorker.ready
   })()`)
     // A service worker checks for its next version a second after its last use.
-    const titled = async (title: string) => {
-      for (; (await page.title()) !== title; await wait(2000)) await page.goto(address)
-    }
+    const titled = (title: string) =>
+      until(async () => {
+        if ((await page.title()) === title) return true
+        await page.goto(address)
+        if ((await page.title()) === title) return true
+        return void (await sleep(timeLimit(2)))
+      }, 180)
     await titled('worker')
     await first.giveUp()
     await second.take()

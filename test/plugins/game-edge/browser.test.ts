@@ -9,6 +9,7 @@ import t, { type Test } from 'tap'
 import { expectNoAxeViolations, openBrowser, openPage, screenshot } from '../../kit/browser.ts'
 import { amount, inFull } from '../../kit/extent.ts'
 import { type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { BEHIND_PROXY, startTlsProxy } from '../../kit/tls-proxy.ts'
 import { deploy, sha256 } from './kit.ts'
 
@@ -71,13 +72,13 @@ async function signInAtPortal(context: BrowserContext, portal: string, player: P
   await page.close()
 }
 
-t.test('a game with threads, on http://localhost', { timeout: 120_000 }, async (t) => {
+t.test('a game with threads, on http://localhost', { timeout: timeLimit(240) }, async (t) => {
   const browser = await openBrowser(t, [], { whole: true })
   if (!browser) return
   await playIsolated(t, browser, await startPlatform(t, { listen: true }))
 })
 
-inFull(t)?.test('a game with threads, on https behind a proxy', { timeout: 120_000 }, async (t) => {
+inFull(t)?.test('a game with threads, on https behind a proxy', { timeout: timeLimit(240) }, async (t) => {
   const platform = await startPlatform(t, { listen: true, config: BEHIND_PROXY })
   const proxy = await startTlsProxy(t, platform.app.server.address() as { port: number })
   const browser = proxy && (await openBrowser(t, proxy.chromiumFlags))
@@ -86,7 +87,7 @@ inFull(t)?.test('a game with threads, on https behind a proxy', { timeout: 120_0
 
 inFull(t)?.test(
   'a sign-in that needs the player’s consent ends signed out in the frame',
-  { timeout: 90_000 },
+  { timeout: timeLimit(180) },
   async (t) => {
     const browser = await openBrowser(t, [], { whole: true })
     if (!browser) return
@@ -105,36 +106,39 @@ inFull(t)?.test(
   },
 )
 
-inFull(t)?.test('builds as engines make them, of many files and of large ones', { timeout: 300_000 }, async (t) => {
-  const browser = await openBrowser(t, [], { whole: true })
-  if (!browser) return
-  const platform = await startPlatform(t, { listen: true })
-  const framework =
-    'window.framework = async (wasm) => (await WebAssembly.compileStreaming(fetch(wasm))).constructor.name'
-  const data = Buffer.from('level data '.repeat(1000))
-  const large = randomBytes(BYTES)
-  const many = Object.fromEntries(
-    Array.from({ length: FILES }, (_, at) => [`levels/${at % 50}/${at}.json`, `{"level":${at}}`]),
-  )
-  const { url } = await publish(platform, {
-    'index.html':
-      '<!doctype html><html><head><title>Unity</title></head><body><script src="Build/game.framework.js.gz"></script></body></html>',
-    'Build/game.framework.js.gz': gzipSync(framework),
-    'Build/game.wasm.br': brotliCompressSync(threads['add.wasm'] as Buffer),
-    'Build/game.data.gz': gzipSync(data),
-    'Build/large.pck': large,
-    ...many,
-  })
-  const { page, complaints } = await openPage(browser)
-  await page.goto(url)
-  t.equal(await page.evaluate("framework('Build/game.wasm.br')"), 'Module', 'compiled while it streams')
-  const read = "fetch('Build/game.data.gz').then((answer) => answer.text())"
-  t.equal(await page.evaluate(read), data.toString(), 'the browser unpacks it')
-  const digest = (path: string) => `fetch('${path}').then((answer) => answer.arrayBuffer()).then(async (bytes) =>
+inFull(t)?.test(
+  'builds as engines make them, of many files and of large ones',
+  { timeout: timeLimit(600) },
+  async (t) => {
+    const browser = await openBrowser(t, [], { whole: true })
+    if (!browser) return
+    const platform = await startPlatform(t, { listen: true })
+    const framework =
+      'window.framework = async (wasm) => (await WebAssembly.compileStreaming(fetch(wasm))).constructor.name'
+    const data = Buffer.from('level data '.repeat(1000))
+    const large = randomBytes(BYTES)
+    const many = Object.fromEntries(
+      Array.from({ length: FILES }, (_, at) => [`levels/${at % 50}/${at}.json`, `{"level":${at}}`]),
+    )
+    const { url } = await publish(platform, {
+      'index.html':
+        '<!doctype html><html><head><title>Unity</title></head><body><script src="Build/game.framework.js.gz"></script></body></html>',
+      'Build/game.framework.js.gz': gzipSync(framework),
+      'Build/game.wasm.br': brotliCompressSync(threads['add.wasm'] as Buffer),
+      'Build/game.data.gz': gzipSync(data),
+      'Build/large.pck': large,
+      ...many,
+    })
+    const { page, complaints } = await openPage(browser)
+    await page.goto(url)
+    t.equal(await page.evaluate("framework('Build/game.wasm.br')"), 'Module', 'compiled while it streams')
+    const read = "fetch('Build/game.data.gz').then((answer) => answer.text())"
+    t.equal(await page.evaluate(read), data.toString(), 'the browser unpacks it')
+    const digest = (path: string) => `fetch('${path}').then((answer) => answer.arrayBuffer()).then(async (bytes) =>
     [...new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))].map((byte) => byte.toString(16).padStart(2, '0')).join(''))`
-  t.equal(await page.evaluate(digest('Build/large.pck')), sha256(large), `${BYTES} bytes, whole`)
-  // The number of parallel requests is that of an engine; a browser drops some of thousands.
-  const right = await page.evaluate(`(async () => {
+    t.equal(await page.evaluate(digest('Build/large.pck')), sha256(large), `${BYTES} bytes, whole`)
+    // The number of parallel requests is that of an engine; a browser drops some of thousands.
+    const right = await page.evaluate(`(async () => {
     let next = 0, right = 0
     const load = async () => {
       for (let at = next++; at < ${FILES}; at = next++)
@@ -143,43 +147,48 @@ inFull(t)?.test('builds as engines make them, of many files and of large ones', 
     await Promise.all(Array.from({ length: 64 }, load))
     return right
   })()`)
-  t.equal(right, FILES, 'each file is itself')
-  t.same(complaints, [])
-})
+    t.equal(right, FILES, 'each file is itself')
+    t.same(complaints, [])
+  },
+)
 
-inFull(t)?.test('the widget stands well over light and dark games, wide and narrow', { timeout: 90_000 }, async (t) => {
-  const browser = await openBrowser(t, [], { whole: true })
-  if (!browser) return
-  const platform = await startPlatform(t, { listen: true })
-  const page = (scheme: string, colours: string) =>
-    `<!doctype html><html lang="en"><head><meta name="viewport" content="width=device-width"><title>Game</title>
+inFull(t)?.test(
+  'the widget stands well over light and dark games, wide and narrow',
+  { timeout: timeLimit(180) },
+  async (t) => {
+    const browser = await openBrowser(t, [], { whole: true })
+    if (!browser) return
+    const platform = await startPlatform(t, { listen: true })
+    const page = (scheme: string, colours: string) =>
+      `<!doctype html><html lang="en"><head><meta name="viewport" content="width=device-width"><title>Game</title>
      <style>html { color-scheme: ${scheme}; ${colours} }</style></head><body><main><h1>A game</h1></main></body></html>`
-  const { owner, url } = await publish(platform, {
-    'index.html': page('light', 'background: #f4efe4; color: #222'),
-    'dark.html': page('dark', 'background: #0d1117; color: #eee'),
-  })
-  for (const width of [390, 1280]) {
-    for (const scheme of ['light', 'dark'] as const) {
-      const { page, context } = await openPage(browser, { viewport: { width, height: 700 }, colorScheme: scheme })
-      await page.goto(scheme === 'dark' ? `${url}/dark.html` : url)
-      const widget = page.locator('service-auth:not([hidden])')
-      await widget.waitFor()
-      await expectNoAxeViolations(t, page, `signed out, ${scheme}, ${width}`)
-      await screenshot(page, `widget-out-${scheme}-${width}`)
-      await widget.locator('a').click()
-      await signInOnPage(page, owner)
-      await page.waitForURL(`${url}/**`)
-      await widget.locator('summary').waitFor()
-      await page.keyboard.press('Tab')
-      await page.keyboard.press('Enter')
-      await widget.getByRole('button', { name: 'Sign out' }).waitFor()
-      const box = await widget.locator('.menu').boundingBox()
-      t.ok(box && box.x >= 0 && box.x + box.width <= width, 'the menu stays on the screen')
-      await expectNoAxeViolations(t, page, `signed in, ${scheme}, ${width}`)
-      await screenshot(page, `widget-in-${scheme}-${width}`)
-      await page.keyboard.press('Escape')
-      t.equal(await widget.locator('.menu').isVisible(), false, 'Escape closes the menu')
-      await context.close()
+    const { owner, url } = await publish(platform, {
+      'index.html': page('light', 'background: #f4efe4; color: #222'),
+      'dark.html': page('dark', 'background: #0d1117; color: #eee'),
+    })
+    for (const width of [390, 1280]) {
+      for (const scheme of ['light', 'dark'] as const) {
+        const { page, context } = await openPage(browser, { viewport: { width, height: 700 }, colorScheme: scheme })
+        await page.goto(scheme === 'dark' ? `${url}/dark.html` : url)
+        const widget = page.locator('service-auth:not([hidden])')
+        await widget.waitFor()
+        await expectNoAxeViolations(t, page, `signed out, ${scheme}, ${width}`)
+        await screenshot(page, `widget-out-${scheme}-${width}`)
+        await widget.locator('a').click()
+        await signInOnPage(page, owner)
+        await page.waitForURL(`${url}/**`)
+        await widget.locator('summary').waitFor()
+        await page.keyboard.press('Tab')
+        await page.keyboard.press('Enter')
+        await widget.getByRole('button', { name: 'Sign out' }).waitFor()
+        const box = await widget.locator('.menu').boundingBox()
+        t.ok(box && box.x >= 0 && box.x + box.width <= width, 'the menu stays on the screen')
+        await expectNoAxeViolations(t, page, `signed in, ${scheme}, ${width}`)
+        await screenshot(page, `widget-in-${scheme}-${width}`)
+        await page.keyboard.press('Escape')
+        t.equal(await widget.locator('.menu').isVisible(), false, 'Escape closes the menu')
+        await context.close()
+      }
     }
-  }
-})
+  },
+)

@@ -1,6 +1,6 @@
 // A game in the frame of its play page has its player's session, in Chromium, Firefox and WebKit: on localhost, on
 // https across sites, and in the LAN mode at an address of this machine in its network, through sign-in, sign-out and
-// reloads. One file for each engine runs it. (`npm test` opens the play page: test/system/engines/play.test.ts.)
+// reloads. One file for each engine runs it. (`npm test` opens the play page: test/clients/browser.test.ts.)
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
@@ -8,7 +8,9 @@ import { type Engine, type EngineContext, type EngineName, openEngine } from '..
 import type { EngineFrame, EnginePage } from '../../kit/engines/page.ts'
 import { NETWORK_ADDRESSES } from '../../kit/engines/recording.ts'
 import { type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { BEHIND_PROXY, startTlsProxy } from '../../kit/tls-proxy.ts'
+import { until } from '../../kit/until.ts'
 import { deploy } from './kit.ts'
 
 /** The first request of the game, sent before anything else in the page exists. */
@@ -106,10 +108,8 @@ async function playsSignedIn(t: Test, { owner, publish, browserOf }: World) {
   const game = await publish()
   const context = await browserOf(owner)
   const page = await context.newPage()
-  const began = Date.now()
   const frame = await openPlayPage(page, game.playUrl)
   t.match(await first(frame), ADA, 'signed in when it asks first')
-  t.comment(`known after ${Date.now() - began} ms, the page's own loading and the test's questions included`)
   t.equal(await frame.evaluate('location.pathname + location.search + location.hash'), '/', 'at its own address')
   t.equal(await frame.evaluate('history.length'), await page.evaluate('history.length'))
   t.equal(await frame.evaluate(enterRoom), 'Ada', 'in rooms, too')
@@ -374,16 +374,14 @@ async function playsFramedBy(
   const known = "fetch('/auth/service/session').then((answer) => answer.json()).then((it) => it.signedIn && it)"
   t.match(await frame.waitFor(known), ADA, 'signed in, on the same page')
   t.equal(await page.url(), 'https://itch.arcade.test/')
-  for (let tries = 0; tries < 100 && (await context.pages()).length > 1; tries++)
-    await page.evaluate('new Promise((go) => setTimeout(go, 100))')
-  t.equal((await context.pages()).length, 1, 'the window has closed itself')
+  t.ok(await until(async () => (await context.pages()).length === 1), 'the window has closed itself')
   return frame
 }
 
 /** Runs all tests in one engine. */
 export function testEmbeddedGames(name: EngineName): void {
-  t.setTimeout(900_000)
-  t.test(`${name}: a framed game knows who plays`, { timeout: 800_000 }, async (t) => {
+  t.setTimeout(timeLimit(900))
+  t.test(`${name}: a framed game knows who plays`, { timeout: timeLimit(800) }, async (t) => {
     const engine = await openEngine(t, name)
     if (!engine) return
     for (const mode of chosen) {
@@ -416,7 +414,7 @@ const STRICT = [
 
 function testStrictSettings(): void {
   for (const { what, mode, preferences } of STRICT) {
-    t.test(`firefox without ${what}`, { timeout: 120_000 }, async (t) => {
+    t.test(`firefox without ${what}`, { timeout: timeLimit(300) }, async (t) => {
       const engine = await openEngine(t, 'firefox', { firefoxPreferences: preferences })
       const one = engine && (await world(t, engine, mode))
       if (!one) return

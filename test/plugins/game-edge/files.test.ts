@@ -121,10 +121,9 @@ t.test('the widget’s tag stands only where a document takes it', async (t) => 
   const tricky = '<html><head><!-- </head> --><script>"</head>"</script><title></head></title></head>'
   t.equal(inject(tricky), tricky.replace(/<\/head>$/, `${tag}</head>`))
   t.equal(inject('<html><script>"</head>'), '<html><script>"</head>', 'a script without end swallows the rest')
-  const hostile = `<html>${'<!--<script>'.repeat(200_000)}`
-  const started = performance.now()
-  inject(hostile)
-  t.ok(performance.now() - started < 5000, 'and takes no time on hostile input')
+  const hostile = `<html>${'<!--<script>'.repeat(1_000_000)}`
+  // More than linear time would be hours here.
+  t.equal(inject(hostile), hostile, 'hostile input stays as it is')
 })
 
 t.test('only names that carry a digest are kept for ever', async (t) => {

@@ -9,6 +9,7 @@ import t, { type Test } from 'tap'
 import { type Blobs, DiskCache } from '../../../core/data/disk-cache.ts'
 import { createLog } from '../../../core/observe/log.ts'
 import { Client, startPlatform } from '../../kit/platform.ts'
+import { until } from '../../kit/until.ts'
 import { deploy, sha256 } from './kit.ts'
 
 const INDEX = `<!doctype html><html><head><title>Pong</title></head><body>${'pong '.repeat(400)}</body></html>`
@@ -49,12 +50,8 @@ async function bytesOf(
 
 t.test('compressed forms are sent to whom takes them', async (t) => {
   const site = await published(t)
-  let forms = 0
-  for (let tries = 0; tries < 300 && forms < 2; tries++) {
-    forms = (await site.platform.app.deploys.manifest(site.deployId))?.get('main.js')?.encodings.length ?? 0
-    if (forms < 2) await new Promise((done) => setTimeout(done, 100))
-  }
-  t.equal(forms, 2, 'made in the background')
+  const forms = async () => (await site.platform.app.deploys.manifest(site.deployId))?.get('main.js')?.encodings.length
+  t.ok(await until(async () => (await forms()) === 2), 'made in the background')
   site.platform.clock.advance(6000)
   const br = await bytesOf(t, site, '/main.js', 'gzip, deflate, br, zstd')
   t.equal(brotliDecompressSync(br.bytes).toString(), SCRIPT)
@@ -194,11 +191,14 @@ t.test('opening a game is a play, fetching its files is none', async (t) => {
   await get('/', { ...html, 'sec-fetch-dest': 'empty' })
   await get('/', { accept: '*/*' })
   await get('/main.js', html)
-  await new Promise((done) => setTimeout(done, 20))
-  await platform.app.games.count.flush()
   const program = await platform.program(owner)
-  const { body } = await program.get(`/api/games/${game.id}/analytics`)
-  t.match(body.totals, { plays: 3, uniquePlayers: 2 })
+  // The last request is counted before or with the earlier ones, or not at all.
+  const totals = await until(async () => {
+    await platform.app.games.count.flush()
+    const { body } = await program.get(`/api/games/${game.id}/analytics`)
+    return body.totals.plays >= 3 && body.totals
+  })
+  t.match(totals, { plays: 3, uniquePlayers: 2 })
 })
 
 t.test('a reserved address that does not exist is 404 whatever the method, others say which they take', async (t) => {
@@ -261,10 +261,7 @@ t.test('copies of a storage far away', async (t) => {
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const open = () => DiskCache.open({ folder, maxBytes: 3_000_000, source, log: createLog('silent') })
   const cache = await open()
-  const settled = async () => {
-    for (let tries = 0; tries < 2000 && readdirSync(folder).some((name) => /^p\d+-/.test(name)); tries++)
-      await new Promise((done) => setTimeout(done, 5))
-  }
+  const settled = () => until(() => !readdirSync(folder).some((name) => /^p\d+-/.test(name)))
 
   const first = blob(900_000)
   const range = { start: 700_000, end: 700_099 }
@@ -273,13 +270,9 @@ t.test('copies of a storage far away', async (t) => {
   t.ok(whole?.equals(first.bytes) && again?.equals(first.bytes), 'whole, while it is being copied')
   t.ok(part?.equals(first.bytes.subarray(700_000, 700_100)), 'and in part')
   t.equal(reads.length, 1, 'and fetched once')
-  let file = await cache.file(first)
-  for (let tries = 0; tries < 1000 && !file; tries++) {
-    await new Promise((done) => setTimeout(done, 10))
-    file = await cache.file(first)
-  }
+  const file = await until(() => cache.file(first))
   t.ok(file, 'it is a file of this machine now')
-  await file?.close()
+  await file.close()
   t.ok((await buffer(await cache.open(first, range))).equals(first.bytes.subarray(700_000, 700_100)))
   t.equal(reads.length, 1)
 
@@ -287,9 +280,7 @@ t.test('copies of a storage far away', async (t) => {
   for (const other of others) t.ok((await buffer(await cache.open(other))).equals(other.bytes))
   await settled()
   t.ok(cache.bytes <= 3_000_000, 'the copies are bounded')
-  for (let tries = 0; tries < 200 && existsSync(join(folder, first.sha256)); tries++)
-    await new Promise((done) => setTimeout(done, 5))
-  t.notOk(existsSync(join(folder, first.sha256)), 'the longest unused went')
+  t.ok(await until(() => !existsSync(join(folder, first.sha256))), 'the longest unused went')
 
   const huge = blob(1_600_000)
   t.ok((await buffer(await cache.open(huge))).equals(huge.bytes))

@@ -1,10 +1,12 @@
 import t from 'tap'
 import { startPlatform } from '../../kit/platform.ts'
 
+const only = ['oauth-idp', 'tokens', 'quotas', 'games']
+
 const DAY = 86_400_000
 
 t.test('a game moves to another address; the old one leads there for 90 days', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const { app, clock, stranger } = platform
   const player = await platform.signUp()
   const program = await platform.program(player)
@@ -37,7 +39,7 @@ t.test('a game moves to another address; the old one leads there for 90 days', a
 })
 
 t.test('redirect URIs follow the game, and those of its owner elsewhere stay', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const player = await platform.signUp()
   const program = await platform.program(player)
   const game = await platform.game(player, { title: 'Pong' })
@@ -58,7 +60,7 @@ t.test('redirect URIs follow the game, and those of its owner elsewhere stay', a
 })
 
 t.test('an address must be free, allowed and well-formed', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const player = await platform.signUp()
   const program = await platform.program(player)
   const game = await platform.game(player, { title: 'Mine' })
@@ -79,7 +81,7 @@ t.test('an address must be free, allowed and well-formed', async (t) => {
 })
 
 t.test('of two that want one address at once, one gets it', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const player = await platform.signUp()
   const program = await platform.program(player)
   const games = await Promise.all(Array.from({ length: 8 }, () => platform.game(player)))
@@ -88,7 +90,7 @@ t.test('of two that want one address at once, one gets it', async (t) => {
 })
 
 t.test('the form moves a game too, and says why not', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const player = await platform.signUp()
   await platform.game(player, { title: 'Form Move' })
   const wrong = await player.submit('/games/form-move/settings/address', { slug: 'not an address' })
@@ -100,7 +102,7 @@ t.test('the form moves a game too, and says why not', async (t) => {
 })
 
 t.test('a new title renames the OAuth application, and a new secret ends the old one', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const player = await platform.signUp()
   const program = await platform.program(player)
   const game = await platform.game(player, { title: 'Before' })

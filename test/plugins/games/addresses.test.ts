@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Client, PASSWORD, type PlayerClient, startPlatform } from '../../kit/platform.ts'
 
+const only = ['oauth-idp', 'tokens', 'quotas', 'games']
+
 const ELSEWHERE = 'https://pong.my-server.example/auth/service/callback'
 const callback = (host: string) => `${host}/auth/service/callback`
 
@@ -80,7 +82,7 @@ t.test('a game whose address elsewhere is its own lives here', async (t) => {
 })
 
 t.test('an owner names further redirect URIs beside those that the game has', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const owner = await platform.signUp()
   const program = await platform.program(owner)
   const game = await platform.game(owner, { title: 'Pong' })

@@ -1,10 +1,13 @@
 import t from 'tap'
 import { startPlatform } from '../../kit/platform.ts'
+import { until } from '../../kit/until.ts'
+
+const only = ['oauth-idp', 'tokens', 'quotas', 'games']
 
 const DAY = 86_400_000
 
 t.test('plays, players, sign-ins and the peak are counted by the day, without a write for each', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const { app, clock } = platform
   const player = await platform.signUp()
   const program = await platform.program(player)
@@ -38,7 +41,7 @@ t.test('plays, players, sign-ins and the peak are counted by the day, without a 
 })
 
 t.test('spans that make no sense are refused, and another’s game is 404', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const player = await platform.signUp()
   const program = await platform.program(player)
   const { id } = await platform.game(player)
@@ -54,7 +57,7 @@ t.test('spans that make no sense are refused, and another’s game is 404', asyn
 })
 
 t.test('two nodes add up, and neither counts the same player twice', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const { app, clock } = platform
   const player = await platform.signUp()
   const game = await platform.game(player)
@@ -82,7 +85,7 @@ t.test('two nodes add up, and neither counts the same player twice', async (t) =
 })
 
 t.test('what could not be written is written later, and a stop writes what there is', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const { app, clock } = platform
   const player = await platform.signUp()
   const game = await platform.game(player)
@@ -118,7 +121,7 @@ t.test('what could not be written is written later, and a stop writes what there
 })
 
 t.test('nobody can be found in what is kept, and hashes go when their day is over', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const { app, clock } = platform
   const player = await platform.signUp()
   const [game, other] = [await platform.game(player), await platform.game(player)]
@@ -133,13 +136,13 @@ t.test('nobody can be found in what is kept, and hashes go when their day is ove
   clock.advance(DAY)
   app.games.count.play(game.id, player.id)
   await app.games.count.flush()
-  await waitFor(async () => (await hashes()).length === 1)
+  await until(async () => (await hashes()).length === 1)
   t.notOk(today.includes((await hashes())[0] ?? ''), 'nor across two days')
   t.match((await app.games.analytics(player.id, game.id, {})).totals, { plays: 2, uniquePlayers: 2 })
 })
 
 t.test('the most played come first, found by an index, page by page', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const { app, stranger } = platform
   const player = await platform.signUp()
   const plays = { Alpha: 3, Beta: 9, Gamma: 0, Delta: 9, Epsilon: 1 }
@@ -162,10 +165,3 @@ t.test('the most played come first, found by an index, page by page', async (t) 
   t.match(plan.map(({ detail }) => detail).join(), /games_visibility_deleted_at_plays_id_index/)
   t.notMatch(plan.map(({ detail }) => detail).join(), /TEMP B-TREE/, 'nothing is sorted')
 })
-
-async function waitFor(holds: () => Promise<boolean>): Promise<void> {
-  for (let round = 0; round < 100; round++) {
-    if (await holds()) return
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
-}

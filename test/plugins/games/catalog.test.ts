@@ -1,8 +1,10 @@
 import t from 'tap'
 import { startPlatform } from '../../kit/platform.ts'
 
+const only = ['oauth-idp', 'tokens', 'quotas', 'games']
+
 t.test('the catalog lists public games, finds them and pages through them', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const { app, stranger } = platform
   const player = await platform.signUp()
   const make = async (title: string, fields = {}) => {
@@ -47,7 +49,7 @@ t.test('the catalog lists public games, finds them and pages through them', asyn
 })
 
 t.test('a new title is what a game is found by', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const player = await platform.signUp()
   const game = await platform.game(player, { title: 'Before' })
   await platform.app.games.update(player.id, game.id, { title: 'After' })

@@ -2,10 +2,12 @@ import t from 'tap'
 import { startPlatform } from '../../kit/platform.ts'
 import { png, sendFile } from './pictures.ts'
 
+const only = ['oauth-idp', 'tokens', 'quotas', 'games']
+
 const DAY = 86_400_000
 
 t.test('a deleted game can be brought back as it was', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const { app, clock } = platform
   const player = await platform.signUp()
   const program = await platform.program(player)
@@ -32,7 +34,7 @@ t.test('a deleted game can be brought back as it was', async (t) => {
 })
 
 t.test('after 30 days a deleted game is gone for good, with everything of it but its resting address', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const { app, clock } = platform
   const player = await platform.signUp()
   const program = await platform.program(player)

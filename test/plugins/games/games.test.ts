@@ -1,10 +1,12 @@
 import t from 'tap'
 import { startPlatform } from '../../kit/platform.ts'
 
+const only = ['oauth-idp', 'tokens', 'quotas', 'games']
+
 const DAY = 86_400_000
 
 t.test('a game is made with its address, its OAuth application and a prompt that holds no secret', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const player = await platform.signUp()
   const program = await platform.program(player)
   const { status, body, headers } = await program.post('/api/games', {
@@ -54,7 +56,7 @@ t.test('a game is made with its address, its OAuth application and a prompt that
 })
 
 t.test('a game that lives elsewhere has its redirect URI there, and a new url moves it', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const player = await platform.signUp()
   const program = await platform.program(player)
   const made = await program.post('/api/games', { title: 'Far', description: '', url: 'https://far.example.org/play/' })
@@ -73,7 +75,7 @@ t.test('a game that lives elsewhere has its redirect URI there, and a new url mo
 })
 
 t.test('what a game may be', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const program = await platform.program(await platform.signUp())
   const { body: game } = await program.post('/api/games', { title: 'Base', description: '' })
   const refused: [string, Record<string, unknown>, string][] = [
@@ -112,7 +114,7 @@ t.test('what a game may be', async (t) => {
 })
 
 t.test('settings are changed one by one, and changes at once are all kept', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const program = await platform.program(await platform.signUp())
   const { body: game } = await program.post('/api/games', { title: 'Set', description: '' })
   const changes = [
@@ -140,7 +142,7 @@ t.test('settings are changed one by one, and changes at once are all kept', asyn
 })
 
 t.test("another's game is 404, whatever is sent, before the body is looked at", async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const game = await platform.game(await platform.signUp())
   const other = await platform.program(await platform.signUp())
   for (const answer of [
@@ -156,7 +158,7 @@ t.test("another's game is 404, whatever is sent, before the body is looked at", 
 })
 
 t.test('a token needs the scope, and a page of another origin can change nothing', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const player = await platform.signUp()
   const reader = await platform.program(player, ['games:read'])
   t.match(await reader.post('/api/games', { title: 'A', description: '' }), {
@@ -170,7 +172,7 @@ t.test('a token needs the scope, and a page of another origin can change nothing
 })
 
 t.test('twenty games of one title at once have twenty addresses', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const program = await platform.program(await platform.signUp())
   const answers = await Promise.all(
     Array.from({ length: 20 }, () => program.post('/api/games', { title: 'Pong', description: '' })),
@@ -181,7 +183,7 @@ t.test('twenty games of one title at once have twenty addresses', async (t) => {
 })
 
 t.test('a deleted game is gone everywhere, and its address rests for 90 days', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const { app, clock } = platform
   const program = await platform.program(await platform.signUp())
   const make = async () => (await program.post('/api/games', { title: 'Pong', description: '' })).body
@@ -200,7 +202,7 @@ t.test('a deleted game is gone everywhere, and its address rests for 90 days', a
 })
 
 t.test('the same Idempotency-Key makes one game', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const program = await platform.program(await platform.signUp())
   const headers = { 'idempotency-key': 'once' }
   const first = await program.post('/api/games', { title: 'Once', description: '' }, { headers })
@@ -212,7 +214,7 @@ t.test('the same Idempotency-Key makes one game', async (t) => {
 })
 
 t.test('a change is seen at once by slug', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const player = await platform.signUp()
   const game = await platform.game(player)
   t.match(await platform.app.games.bySlug(game.slug), { visibility: 'public' })

@@ -1,8 +1,10 @@
 import t from 'tap'
 import { startPlatform } from '../../kit/platform.ts'
 
+const only = ['oauth-idp', 'tokens', 'quotas', 'games']
+
 t.test('who opens the invitation link of a private game may play it, until it is revoked', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const { app } = platform
   const [owner, friend, other] = [await platform.signUp(), await platform.signUp(), await platform.signUp()]
   const game = await platform.game(owner, { title: 'Secret', visibility: 'private' })

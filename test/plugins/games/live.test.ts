@@ -2,6 +2,7 @@ import { type ClientRequest, get, type IncomingMessage } from 'node:http'
 import t, { type Test } from 'tap'
 import { expectNoAxeViolations, openBrowser, openPage } from '../../kit/browser.ts'
 import { Client, type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
+import { until } from '../../kit/until.ts'
 import { build, deploy } from '../deploy/build.ts'
 import { headersOf, RoomSocket, signInTo } from '../multiplayer/kit.ts'
 
@@ -123,7 +124,7 @@ t.test('the pages of a game follow its rooms without being reloaded', async (t) 
     t.equal(another.answer.status, 200, 'another player has their own')
     asked[7]?.destroy()
     // The server detects the closed connection only after some time.
-    while ((await open()).statusCode !== 200) await new Promise((done) => setTimeout(done, 50))
+    await until(async () => (await open()).statusCode === 200)
     t.equal(asked.length, 21)
   })
   t.same(watched?.complaints ?? [], [])

@@ -1,10 +1,14 @@
+import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
-import { request } from 'node:http'
+import { type IncomingMessage, request } from 'node:http'
 import { join, resolve } from 'node:path'
 import t from 'tap'
 import { inspect } from '../../../plugins/games/media/inspect.ts'
 import { type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
+import { until } from '../../kit/until.ts'
 import { gif, largePng, png, sendFile } from './pictures.ts'
+
+const only = ['oauth-idp', 'tokens', 'quotas', 'games']
 
 const folder = resolve(import.meta.dirname, '../../fixtures/media')
 const fixture = (name: string) => readFileSync(join(folder, name))
@@ -30,7 +34,7 @@ const temporary = (platform: Platform) =>
   readdirSync(platform.app.config.dataDir).filter((name) => name.startsWith('.upload'))
 
 t.test('pictures and videos are known by their bytes, and served so that nothing in them runs', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const player = await platform.signUp()
   const program = await platform.program(player)
   const game = await platform.game(player)
@@ -77,7 +81,7 @@ t.test('pictures and videos are known by their bytes, and served so that nothing
 })
 
 t.test('what is none, is damaged, lies or is too large is refused, and nothing is kept', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const player = await platform.signUp()
   const program = await platform.program(player)
   const game = await platform.game(player)
@@ -154,7 +158,6 @@ t.test('whatever bytes come, they are taken or refused, never a fault', async (t
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
     return state / 2 ** 32
   }
-  const begun = performance.now()
   for (const name of Object.keys(FIXTURES)) {
     for (let round = 0; round < 300; round++) {
       const file = Buffer.from(fixture(name))
@@ -166,7 +169,6 @@ t.test('whatever bytes come, they are taken or refused, never a fault', async (t
       })
     }
   }
-  t.ok(performance.now() - begun < 20_000)
 })
 
 t.test('only the owner adds and removes, and the body is not read before that is known', async (t) => {
@@ -198,32 +200,30 @@ t.test('only the owner adds and removes, and the body is not read before that is
   t.equal((await player.get(path)).status, 404)
   t.same(await blobs(platform), [])
 
-  t.equal(await brokenUpload(platform, program.token ?? '', url), 'cut', 'a connection that breaks')
+  await breakUpload(platform, program.token ?? '', url)
+  await until(() => temporary(platform).length === 0)
   t.same(await blobs(platform), [])
-  t.same(temporary(platform), [])
   t.same((await program.get(`/api/games/${game.id}`)).body.media, [])
 })
 
-/** Begins an upload over a socket and closes it halfway. */
-function brokenUpload(platform: Platform, token: string, path: string): Promise<string> {
-  return new Promise((resolve) => {
-    const headers = {
-      authorization: `Bearer ${token}`,
-      'content-type': 'multipart/form-data; boundary=x',
-      'content-length': 100_000,
-    }
-    const { port } = new URL(platform.portal)
-    const upload = request({
-      host: '127.0.0.1',
-      port,
-      path,
-      method: 'POST',
-      headers: { ...headers, host: `localhost:${port}` },
-    })
-    upload.on('error', () => setTimeout(() => resolve('cut'), 200))
-    upload.write('--x\r\nContent-Disposition: form-data; name="file"; filename="a.png"\r\n\r\n')
-    upload.write(png(4, 4), () => setTimeout(() => upload.destroy(), 100))
-  })
+/** Begins an upload over a socket and closes it halfway. Resolves when the server has noticed it. */
+async function breakUpload({ app, portal }: Platform, token: string, path: string): Promise<void> {
+  const { host, port } = new URL(portal)
+  const headers = {
+    authorization: `Bearer ${token}`,
+    'content-type': 'multipart/form-data; boundary=x',
+    'content-length': 100_000,
+  }
+  const upload = request({ host: '127.0.0.1', port, path, method: 'POST', headers: { ...headers, host } })
+  upload.on('error', () => {})
+  const begun = once(app.server, 'request')
+  const head = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.png"\r\n\r\n'
+  upload.write(Buffer.concat([Buffer.from(head), png(4, 4)]))
+  const [incoming] = (await begun) as [IncomingMessage]
+  const closed = new Promise((resolve) => incoming.once('close', resolve))
+  await until(() => incoming.socket.bytesRead > head.length + png(4, 4).length)
+  upload.destroy()
+  await closed
 }
 
 t.test('the cover is chosen, a game has twelve at the most, and uploads at once are all kept', async (t) => {
@@ -260,7 +260,7 @@ t.test('the cover is chosen, a game has twelve at the most, and uploads at once 
 })
 
 t.test('what no game shows is swept up a day later', async (t) => {
-  const platform = await startPlatform(t)
+  const platform = await startPlatform(t, { only })
   const player = await platform.signUp()
   const [game, other] = [await platform.game(player), await platform.game(player)]
   await sendFile(player, `/api/games/${game.id}/media`, png(4, 4))

@@ -5,6 +5,7 @@ import t from 'tap'
 import { expectNoAxeViolations, expectNoOverflow, openBrowser, openPage, screenshot } from '../../kit/browser.ts'
 import { inFull } from '../../kit/extent.ts'
 import { type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { build, deploy } from '../deploy/build.ts'
 import { sendFile } from './pictures.ts'
 
@@ -27,7 +28,7 @@ async function openAs(
 }
 
 inFull(t)?.test('every page of games is sound, small and large, light and dark', async (t) => {
-  t.setTimeout(180_000)
+  t.setTimeout(timeLimit(180))
   const browser = await openBrowser(t)
   if (!browser) return
   const platform = await startPlatform(t, { listen: true })

@@ -9,6 +9,7 @@ import { createLog } from '../../../core/observe/log.ts'
 import { LogTail } from '../../../core/observe/log-tail.ts'
 import { definePlugin } from '../../../core/plugin.ts'
 import { startPlatform } from '../../kit/platform.ts'
+import { until } from '../../kit/until.ts'
 
 t.test('the overview says what is wrong and why, to administrators only', async (t) => {
   let broken = true
@@ -134,8 +135,8 @@ t.test('the backup button gives a whole archive and leaves nothing behind; what 
   const { members } = await verifiedMembers(file, () => true)
   t.ok(members.some(({ name }) => name === 'gameyard.db'))
   const left = () => readdirSync(platform.app.config.dataDir).filter((name) => name.startsWith('backup-'))
-  for (let tries = 0; left().length > 0 && tries < 100; tries++) await new Promise((done) => setTimeout(done, 50))
-  t.same(left(), [], 'the file is gone once it is sent')
+  await until(() => left().length === 0)
+  t.pass('the file is gone once it is sent')
 
   t.match((await host.get('/admin/storage')).text, 'not counted')
   t.match(await host.submit('/admin/storage/count', {}), { status: 303 })

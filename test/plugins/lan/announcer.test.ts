@@ -5,6 +5,7 @@ import multicastDns from 'multicast-dns'
 import { type Logger, pino } from 'pino'
 import t, { type Test } from 'tap'
 import { Announcer } from '../../../plugins/lan/announcer.ts'
+import { until } from '../../kit/until.ts'
 
 const address = '127.0.0.1'
 
@@ -27,12 +28,6 @@ function neighbour(t: Test, port: number) {
   const mdns = multicastDns({ port, interface: address, bind: '0.0.0.0' })
   t.teardown(() => new Promise<void>((done) => mdns.destroy(() => done())))
   return mdns
-}
-
-const until = async (holds: () => boolean) => {
-  for (const deadline = Date.now() + 20_000; !holds(); await new Promise((next) => setTimeout(next, 50))) {
-    if (Date.now() > deadline) throw new Error('It did not happen in time.')
-  }
 }
 
 t.test('the name is answered with the address, and taken back at the end', async (t) => {

@@ -2,6 +2,7 @@ import t from 'tap'
 import { purge, sendDigest } from '../../../plugins/moderation/scheduled-tasks.ts'
 import type { Answer } from '../../kit/platform.ts'
 import { startSmtp } from '../../kit/smtp.ts'
+import { until } from '../../kit/until.ts'
 import { openModeration } from './kit.ts'
 
 const REASON = 'It uses work of somebody else.'
@@ -77,7 +78,7 @@ t.test('suspending a game upholds its reports, tells everybody, and can be undon
   t.match(await platform.app.moderation.messages.of(reporter.id), [
     { subject: 'Your report about Pong', text: /acted on it/ },
   ])
-  while (smtp.inbox.length < 2) await soon()
+  await until(() => smtp.inbox.length >= 2)
   t.same(smtp.inbox.flatMap(({ to }) => to).toSorted(), [owner.account.email, reporter.account.email].toSorted())
   t.match((await reporter.get('/settings/messages')).text, /Your report about Pong[\s\S]*acted on it/)
   await platform.app.games.suspensions.suspend(game.id, 'Another reason.')
@@ -202,7 +203,7 @@ t.test('staff get a digest only while something is open, and old rows go', async
   t.same(await app.db.query("select id from background_jobs where name = 'oauth-idp/letter'"), [])
   await report(reporter, game.id, { category: 'malware' })
   await sendDigest(app)
-  while (smtp.inbox.length < 2) await soon()
+  await until(() => smtp.inbox.length >= 2)
   t.same(smtp.inbox.flatMap(({ to }) => to).toSorted(), [admin.account.email, moderator.account.email].toSorted())
   t.match(smtp.inbox[0], {
     subject: /^1 reported thing waits/,
@@ -222,5 +223,3 @@ const mailBy = ({ url }: Smtp) => ({
   mail: { driver: 'smtp', url, from: 'yard@example.org' },
   moderation: { digest: false },
 })
-/** Lets a mail arrive. */
-const soon = () => new Promise((resolve) => setTimeout(resolve, 20))

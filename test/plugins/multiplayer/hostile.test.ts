@@ -8,24 +8,24 @@ import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import WebSocket from 'ws'
 import { NODE_FLAGS } from '../../../bin/node-flags.js'
-import { ALL, amount } from '../../kit/extent.ts'
+import { amount, inFull } from '../../kit/extent.ts'
 import { FROM_SOURCE } from '../../kit/gameyard.ts'
 import { type PlatformOptions, startPlatform } from '../../kit/platform.ts'
 import { makeToken } from '../../kit/remote-sign-up.ts'
 import { type Server, startServer } from '../../kit/server.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
+import { until } from '../../kit/until.ts'
 import { ask } from '../../kit/upload.ts'
 import { headersOf, RoomSocket, signInTo, upgrade } from './kit.ts'
 
-t.setTimeout(600_000)
+t.setTimeout(timeLimit(600))
 
 /** The number of sockets that connect and disconnect. */
-const CONNECTS = amount(100, 10_000)
+const CONNECTS = 10_000
 /**
- * The number of warm-up sockets. After some hundred the program has compiled what it needs, so that the heap after
- * garbage collection stays. The resident memory stays only after thousands (new objects alone: three times 16 MB), so
- * the long form looks at that.
+ * The number of warm-up sockets. The resident memory stays only after thousands (new objects alone: three times 16 MB).
  */
-const WARM = amount(400, CONNECTS)
+const WARM = CONNECTS
 const ROOM = '/mp/rooms/lobby'
 
 setFlagsFromString('--expose-gc')
@@ -106,7 +106,7 @@ t.test('what hostile clients send ends as the contract says', async (t) => {
   ]
   const held: number[] = []
   // The first rounds allocate what the program keeps.
-  const [settled, final] = [1, 3]
+  const [settled, final] = [1, amount(2, 3)]
   for (let round = 0; round <= final; round++) {
     for (const [name, attack, code] of fatal) {
       const client = open()
@@ -119,7 +119,9 @@ t.test('what hostile clients send ends as the contract says', async (t) => {
     if (round === settled || round === final) held.push(await heldBytes())
   }
   const [first = 0, last = 0] = held
-  t.ok(last < first * 1.1, `memory stays: ${Math.round(first / 1e6)} MB, then ${Math.round(last / 1e6)} MB`)
+  t.comment(`memory: ${Math.round(first / 1e6)} MB, then ${Math.round(last / 1e6)} MB`)
+  // Garbage of the machine's own streams may go a moment later.
+  t.ok(last < first * 1.1 || (await until(async () => (await heldBytes()) < first * 1.1)), 'memory stays')
   t.equal(witness.socket.readyState, witness.socket.OPEN, 'and nobody else was disturbed')
   t.equal((await platform.stranger.get('/healthz')).status, 200)
 })
@@ -143,7 +145,8 @@ t.test('a player has so many sockets and no more', async (t) => {
 })
 
 t.test('half a handshake and half a frame hold nothing up', async (t) => {
-  const { platform, headers, open, sockets } = await openPlatform(t, { config: { limits: { roomPingSeconds: 1 } } })
+  // The others must answer a ping before the next one, also on a busy machine.
+  const { platform, headers, open, sockets } = await openPlatform(t, { config: { limits: { roomPingSeconds: 3 } } })
   const { port } = platform.app.server.address() as { port: number }
   const half = connect(port, '127.0.0.1')
   half.on('error', () => {})
@@ -161,11 +164,32 @@ t.test('half a handshake and half a frame hold nothing up', async (t) => {
   t.match(await other.next('away'), { id: 'p1' }, 'who answers no more is away')
   half.destroy()
   raw.destroy()
-  for (let tries = 0; tries < 200 && (await sockets()) !== 1; tries++) await sleep(50)
-  t.equal(await sockets(), 1)
+  await until(async () => (await sockets()) === 1)
+  t.pass('the other one is left')
 })
 
-t.test(`${CONNECTS} connects and disconnects leave nothing behind in the server`, { timeout: 1_200_000 }, async (t) => {
+t.test('a hundred connects and disconnects leave no socket and no room', async (t) => {
+  const { open, sockets, platform, host } = await openPlatform(t)
+  await Promise.all(
+    Array.from({ length: 100 }, async (_, index) => {
+      const client = open(`/mp/rooms/room${index % 10}`)
+      await client.enter()
+      // Half of them send a close frame.
+      if (index % 2) client.socket.close()
+      else client.socket.terminate()
+      await client.closed
+    }),
+  )
+  await until(async () => (await sockets()) === 0)
+  t.equal(((await platform.stranger.get('/mp/rooms', { host })).body.rooms as unknown[]).length > 0, true)
+  // Players who disconnected without one keep their place for some time.
+  platform.clock.advance(60_000)
+  await until(async () => (await platform.stranger.get('/mp/rooms', { host })).body.rooms.length === 0)
+  t.pass('nothing is left')
+})
+
+const leavesNothing = `${CONNECTS} connects and disconnects leave nothing behind in the server`
+inFull(t)?.test(leavesNothing, { timeout: timeLimit(1200) }, async (t) => {
   const server = await startServer(t, {
     // With these flags the program does not re-execute itself, so there is only one inspector.
     program: [process.execPath, ...NODE_FLAGS, '--inspect=127.0.0.1:0', FROM_SOURCE],
@@ -202,7 +226,7 @@ t.test(`${CONNECTS} connects and disconnects leave nothing behind in the server`
     }
     await Promise.all(Array.from({ length: 25 }, come))
     // Players who disconnected without one keep their place for some time.
-    for (let tries = 0; tries < 600 && (await rooms()) > 0; tries++) await sleep(100)
+    await until(async () => (await rooms()) === 0)
   }
   // The first wave loads and compiles everything, and allocates permanent memory.
   await wave(WARM)
@@ -211,7 +235,7 @@ t.test(`${CONNECTS} connects and disconnects leave nothing behind in the server`
   t.equal(await rooms(), 0, 'no room')
   t.equal(await sockets(), 0, 'no socket')
   const after = await memoryOf(server)
-  for (const what of ALL ? (['heap', 'resident'] as const) : (['heap'] as const)) {
+  for (const what of ['heap', 'resident'] as const) {
     const [then, now] = [before[what], after[what]]
     if (then === null || now === null) continue
     t.ok(now < then * 1.1, `${what} memory: ${(then / 1e6).toFixed(1)} MB, then ${(now / 1e6).toFixed(1)} MB`)
@@ -247,16 +271,18 @@ async function memoryOf(server: Server): Promise<{ heap: number; resident: numbe
 t.test('a wave of upgrades that are refused leaves no socket', async (t) => {
   const { platform, host } = await openPlatform(t)
   const { port } = platform.app.server.address() as { port: number }
-  const ends = Array.from({ length: 100 }, async () => {
+  const ends = Array.from({ length: amount(30, 100) }, async () => {
     const socket = connect(port, '127.0.0.1')
     socket.write(
       `GET ${ROOM} HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
         'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
     )
     socket.resume()
-    await once(socket, 'end', { signal: AbortSignal.timeout(10_000) })
+    await once(socket, 'end', { signal: AbortSignal.timeout(timeLimit()) })
   })
   await Promise.all(ends)
-  const open = await new Promise<number>((resolve) => platform.app.server.getConnections((_, count) => resolve(count)))
-  t.ok(open < 5, `${open} connections are left`)
+  await until(
+    () => new Promise<boolean>((resolve) => platform.app.server.getConnections((_, count) => resolve(count === 0))),
+  )
+  t.pass('no connection is left')
 })

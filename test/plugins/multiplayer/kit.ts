@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Test } from 'tap'
 import WebSocket, { type ClientOptions } from 'ws'
 import type { Client, Platform, PlayerClient } from '../../kit/platform.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 
 /** Signs a player in to a game through the portal. */
 export async function signInTo(client: Client, host: string): Promise<void> {
@@ -49,7 +50,7 @@ export class RoomSocket {
     for (;;) {
       const at = this.received.findIndex((frame) => frame.t === type)
       if (at !== -1) return this.received.splice(at, 1)[0]
-      await once(this.socket, 'message', { signal: AbortSignal.timeout(20_000) })
+      await once(this.socket, 'message', { signal: AbortSignal.timeout(timeLimit()) })
     }
   }
 

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { Client, PASSWORD, type PlayerClient, startPlatform } from '../../kit/platform.ts'
 import { type Delivered, linkIn, startSmtp } from '../../kit/smtp.ts'
+import { until } from '../../kit/until.ts'
 
 const only = ['oauth-idp', 'tokens']
 const OLD = 'ada@example.org'
@@ -11,14 +11,8 @@ async function start(t: Test, limits = {}) {
   const { inbox, url } = await startSmtp(t)
   const config = { mail: { driver: 'smtp', url, from: 'Yard <yard@example.org>' }, limits }
   const platform = await startPlatform(t, { only, config })
-  const letterTo = async (address: string, subject: RegExp): Promise<Delivered> => {
-    for (let tries = 0; tries < 3000; tries++) {
-      const found = inbox.filter((letter) => letter.to.includes(address) && subject.test(letter.subject ?? '')).at(-1)
-      if (found) return found
-      await sleep(10)
-    }
-    throw new Error(`No message to ${address}.`)
-  }
+  const letterTo = (address: string, subject: RegExp): Promise<Delivered> =>
+    until(() => inbox.filter((letter) => letter.to.includes(address) && subject.test(letter.subject ?? '')).at(-1))
   const ada = await platform.signUp({ email: OLD, name: 'Ada' })
   const ask = (email: string, password = PASSWORD, client: PlayerClient = ada) =>
     client.submit('/settings/email', { email, password })

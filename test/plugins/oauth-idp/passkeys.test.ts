@@ -163,7 +163,7 @@ t.test('where browsers have no passkeys, no button promises one', async (t) => {
     [{ portal: { url: 'http://yard.example.org' }, games: { domain: 'games.example.net' } }, false],
     [{ lan: { enabled: true, address: '127.0.0.1', https: true } }, false],
   ] as const) {
-    const { stranger, app } = await startPlatform(t, { config })
+    const { stranger, app } = await startPlatform(t, { only, config })
     t.equal((await stranger.get('/sign-in')).text.includes('data-passkey-sign-in'), possible, app.origins.portal)
   }
 })

@@ -1,25 +1,21 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { captureLog } from '../../kit/driver-context.ts'
+import { amount } from '../../kit/extent.ts'
 import { Client, PASSWORD, type PlatformOptions, startPlatform } from '../../kit/platform.ts'
 import { type Delivered, linkIn, startSmtp } from '../../kit/smtp.ts'
+import { until } from '../../kit/until.ts'
 
 const only = ['oauth-idp', 'tokens']
 const NEXT = 'another yard battery fence'
+const USES = amount(10, 50)
 
 /** A platform that sends its mail to a server of the test. */
 async function start(t: Test, auth: Record<string, unknown> = {}, options: PlatformOptions = {}) {
   const { inbox, url } = await startSmtp(t)
   const mail = { driver: 'smtp', url, from: 'Yard <yard@example.org>' }
   const platform = await startPlatform(t, { only, ...options, config: { mail, auth, ...options.config } })
-  const mailTo = async (address: string, earlier = 0): Promise<Delivered> => {
-    for (let tries = 0; tries < 300; tries++) {
-      const found = inbox.filter(({ to }) => to.includes(address))[earlier]
-      if (found) return found
-      await sleep(10)
-    }
-    throw new Error(`No message to ${address}.`)
-  }
+  const mailTo = (address: string, earlier = 0): Promise<Delivered> =>
+    until(() => inbox.filter(({ to }) => to.includes(address))[earlier])
   return { platform, inbox, mailTo }
 }
 
@@ -69,15 +65,15 @@ t.test('a lost password is replaced by the link in a message, and everyone is si
   t.equal((await own.get('/api/cli/whoami')).status, 200, 'of a proven address it is the owner’s own')
 })
 
-t.test('of fifty uses of one link at once, one wins', async (t) => {
+t.test('of many uses of one link at once, one wins', async (t) => {
   const { platform, mailTo } = await start(t)
   await platform.signUp({ email: 'ada@example.org' })
   await platform.stranger.submit('/reset-password', { email: 'ada@example.org' })
   const link = linkIn(await mailTo('ada@example.org'))
-  const passwords = Array.from({ length: 50 }, (_, index) => `yard battery fence ${index}`)
+  const passwords = Array.from({ length: USES }, (_, index) => `yard battery fence ${index}`)
   const answers = await Promise.all(passwords.map((password) => platform.stranger.submit(link, { password })))
   t.equal(answers.filter(({ status }) => status === 303).length, 1)
-  t.equal(answers.filter(({ status }) => status === 410).length, 49)
+  t.equal(answers.filter(({ status }) => status === 410).length, USES - 1)
   const winner = passwords[answers.findIndex(({ status }) => status === 303)] as string
   const signedIn = await platform.stranger.post('/api/auth/sign-in', { email: 'ada@example.org', password: winner })
   t.equal(signedIn.status, 200, 'with the password of the one that won')
@@ -107,25 +103,30 @@ t.test('a link holds for an hour, and no later than the next new password', asyn
 t.test('the answer tells nothing of whether there is an account', async (t) => {
   const { platform, inbox, mailTo } = await start(t)
   await platform.signUp({ email: 'ada@example.org' })
+  const { db } = platform.app
+  // It takes as long because the request does the same in both cases: the job looks the account up later.
+  await db.execute('create table enqueued (name text, payload text)')
+  await db.execute(
+    'create trigger note after insert on background_jobs begin insert into enqueued values (new.name, new.payload); end',
+  )
   const ask = async (email: string) => {
-    const before = performance.now()
     const { status, text, headers } = await platform.stranger.submit('/reset-password', { email })
-    return { ms: performance.now() - before, status, text: text.replaceAll(email, ''), type: headers['content-type'] }
+    const jobs = await db.query<{ name: string; payload: string }>('select name, payload from enqueued')
+    await db.execute('delete from enqueued')
+    const work = jobs.map(({ name, payload }) => ({ name, payload: { ...JSON.parse(payload), nonce: '', email: '' } }))
+    return { status, text: text.replaceAll(email, ''), type: headers['content-type'], work }
   }
-  await ask('warm@example.org')
-  const times: Record<'known' | 'unknown', number[]> = { known: [], unknown: [] }
-  for (let round = 0; round < 25; round++) {
-    const [known, unknown] = [await ask('ada@example.org'), await ask('eve@example.org')]
-    t.same({ ...known, ms: 0 }, { ...unknown, ms: 0 })
-    times.known.push(known.ms)
-    times.unknown.push(unknown.ms)
-  }
-  // The fastest of each: what else the machine does only adds.
-  const apart = Math.abs(Math.min(...times.known) - Math.min(...times.unknown))
-  t.ok(apart < 15, `the fastest are ${apart.toFixed(1)} ms apart`)
+  const [unknown, known] = [await ask('eve@example.org'), await ask('ada@example.org')]
+  t.match(known, { status: 202, work: [{ name: 'oauth-idp/letter' }] })
+  t.same(known, unknown)
   await mailTo('ada@example.org')
-  t.notOk(
-    inbox.some(({ to }) => to.includes('eve@example.org')),
+  // The job of the unknown address came first.
+  await until(
+    async () => (await db.query('select id from background_jobs where name = ?', ['oauth-idp/letter'])).length === 0,
+  )
+  t.same(
+    inbox.flatMap(({ to }) => to),
+    ['ada@example.org'],
     'nothing is sent to who has no account',
   )
 })
@@ -207,11 +208,7 @@ t.test('with the log driver the link is in the log, and nothing else of it is', 
   const platform = await startPlatform(t, { only, log })
   await platform.signUp({ email: 'ada@example.org' })
   t.match((await platform.stranger.submit('/reset-password', { email: 'ada@example.org' })).text, /in the log/)
-  let mail: { text: string } | undefined
-  for (let tries = 0; tries < 300 && !mail; tries++) {
-    mail = lines().find(({ subject }) => subject !== undefined) as { text: string } | undefined
-    await sleep(10)
-  }
+  const mail = await until(() => lines().find(({ subject }) => subject !== undefined))
   const link = linkIn(mail as { text: string })
   t.equal((await platform.stranger.submit(link, { password: NEXT })).status, 303)
   const token = link.split('/').at(-1) as string
@@ -225,16 +222,13 @@ t.test('no link can be read from the database, though its message waits there', 
   const platform = await startPlatform(t, { only, config: { mail } })
   await platform.signUp({ email: 'ada@example.org' })
   await platform.stranger.submit('/reset-password', { email: 'ada@example.org' })
-  let rows: { nonce: string }[] = []
-  for (let tries = 0; tries < 300; tries++) {
-    const jobs = await platform.app.db.query<{ payload: string }>(
+  const job = await until(async () => {
+    const [failed] = await platform.app.db.query<{ payload: string }>(
       "select payload from background_jobs where name = 'oauth-idp/letter' and error is not null",
     )
-    rows = jobs.map(({ payload }) => JSON.parse(payload))
-    if (rows.length > 0) break
-    await sleep(10)
-  }
-  const nonce = rows[0]?.nonce as string
+    return failed
+  })
+  const { nonce } = JSON.parse(job.payload)
   t.equal(nonce.length, 43, 'it waits to be tried again')
   t.equal((await platform.stranger.get(`/reset-password/${nonce}`)).status, 410, 'what is there is not the token')
 })

@@ -4,8 +4,10 @@ import t, { type Test } from 'tap'
 import { ANSWERS } from '../../../plugins/oauth-idp/players/sign-up-challenge.ts'
 import { PASSWORD, type Platform, startPlatform } from '../../kit/platform.ts'
 
+const only = ['oauth-idp', 'tokens']
+
 const openPlatform = (t: Test, auth: Record<string, unknown> = {}) =>
-  startPlatform(t, { config: { auth: { signUpChallenge: 'work', ...auth } } })
+  startPlatform(t, { only, config: { auth: { signUpChallenge: 'work', ...auth } } })
 
 let people = 0
 const account = () => ({ name: 'Ada', email: `worker${++people}@example.org`, password: PASSWORD })
@@ -98,7 +100,7 @@ t.test('the page says so without JavaScript, and there is nothing of it by defau
     /data-work[\s\S]*role="status"[\s\S]*<noscript>[\s\S]*JavaScript/,
   )
   t.match(await platform.stranger.submit('/sign-up', account()), { status: 403, text: /JavaScript/ })
-  const open = await startPlatform(t)
+  const open = await startPlatform(t, { only })
   t.match(await open.stranger.get('/api/auth/sign-up/challenge'), { status: 200, body: { challenge: null } })
   t.notMatch((await open.stranger.get('/sign-up')).text, /data-work|noscript/)
   t.equal((await open.stranger.post('/api/auth/sign-up', account())).status, 201)
@@ -110,11 +112,12 @@ t.test('on plain http, where browsers have no Web Crypto, the platform does not 
     portal: { url: 'http://yard.example.org' },
     games: { domain: 'games.example' },
   }
-  await t.rejects(startPlatform(t, { config }), /needs a portal.url with https/)
+  await t.rejects(startPlatform(t, { only, config }), /needs a portal.url with https/)
 })
 
 t.test('addresses at blocked domains and their subdomains get no account', async (t) => {
   const platform = await startPlatform(t, {
+    only,
     config: { auth: { blockedEmailDomains: ['Mail.example', 'bücher.example'] } },
   })
   const signUp = (email: string) => platform.stranger.post('/api/auth/sign-up', { ...account(), email })

@@ -1,6 +1,7 @@
 // What players may have: refused at the door, however many knock at once, and counted to the byte.
 import t from 'tap'
 import { GarbageCollector } from '../../../plugins/deploy/blobs/garbage-collector.ts'
+import { amount } from '../../kit/extent.ts'
 import { type PlayerClient, startPlatform } from '../../kit/platform.ts'
 import { build, deploy, filesOf } from '../deploy/build.ts'
 import { png, sendFile } from '../games/pictures.ts'
@@ -8,6 +9,8 @@ import { assertCountsHold } from './recounting.ts'
 
 const bytesOf = (files: Record<string, string | Buffer>) =>
   Object.values(files).reduce((sum, bytes) => sum + Buffer.byteLength(bytes), 0)
+
+const ANNOUNCEMENTS = amount(40, 200)
 
 const limited = (limits: Record<string, number>) => ({ config: { limits } })
 
@@ -70,18 +73,21 @@ t.test('an announced size that is untrue hides nothing', async (t) => {
   await assertCountsHold(t, platform.app)
 })
 
-t.test('two hundred announcements at once do not pass together', async (t) => {
+t.test(`${ANNOUNCEMENTS} announcements at once do not pass together`, async (t) => {
   const platform = await startPlatform(t, limited({ storageBytesPerPlayer: 1000 }))
   const player = await platform.signUp()
   const program = await platform.program(player)
   const game = await platform.game(player)
   const answers = await Promise.all(
-    Array.from({ length: 200 }, (_, index) =>
+    Array.from({ length: ANNOUNCEMENTS }, (_, index) =>
       program.post('/api/deploy', { gameId: game.id, files: filesOf(page(`${index}`, 100)) }),
     ),
   )
   t.equal(answers.filter(({ status }) => status === 200).length, 10)
-  t.equal(answers.filter(({ status, body }) => status === 403 && body.error.code === 'quota_exceeded').length, 190)
+  t.equal(
+    answers.filter(({ status, body }) => status === 403 && body.error.code === 'quota_exceeded').length,
+    ANNOUNCEMENTS - 10,
+  )
   await assertCountsHold(t, platform.app)
 })
 

@@ -8,6 +8,7 @@ import t, { type Test } from 'tap'
 import { BROWSER, openBrowser, openPage } from '../../kit/browser.ts'
 import { inFull } from '../../kit/extent.ts'
 import { Client, PASSWORD, type PlayerClient } from '../../kit/platform.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { onServer, openGame, saved, signIn, startGame, versionsOnServer } from './browser-kit.ts'
 
 /** Opens the game for a signed-in player, on a device of its own. */
@@ -20,7 +21,7 @@ async function device(t: Test, world: Awaited<ReturnType<typeof startGame>>, pla
   return { browser, page, context }
 }
 
-t.test('a page reads what it saved: JSON, bytes, and nothing', { timeout: 120_000 }, async (t) => {
+t.test('a page reads what it saved: JSON, bytes, and nothing', { timeout: timeLimit(300) }, async (t) => {
   const world = await startGame(t)
   const opened = await device(t, world)
   if (!opened) return
@@ -52,7 +53,7 @@ t.test('a page reads what it saved: JSON, bytes, and nothing', { timeout: 120_00
 
 inFull(t)?.test(
   'a new device waits for a slow server before it says what is saved',
-  { timeout: 120_000 },
+  { timeout: timeLimit(120) },
   async (t) => {
     const world = await startGame(t)
     const first = await device(t, world)
@@ -70,25 +71,29 @@ inFull(t)?.test(
   },
 )
 
-t.test('a device that was signed out waits for a slow server after the sign-in', { timeout: 120_000 }, async (t) => {
-  const world = await startGame(t)
-  const owner = { gameId: world.game.id, playerId: world.owner.id }
-  await world.app.saves.put(owner, 'a', { bytes: Buffer.from('"of the account"'), contentType: 'application/json' })
-  const browser = await openBrowser(t)
-  if (!browser) return
-  const { page, context } = await openPage(browser)
-  await openGame(page, world.url)
-  t.same(await page.evaluate(() => saves.get('a')), undefined)
-  await signIn(world, context, world.owner)
-  await page.route('**/auth/service/session', async (route) => {
-    await sleep(2000)
-    await route.continue()
-  })
-  await openGame(page, world.url)
-  t.equal(await page.evaluate(() => saves.get('a')), 'of the account')
-})
+t.test(
+  'a device that was signed out waits for a slow server after the sign-in',
+  { timeout: timeLimit(120) },
+  async (t) => {
+    const world = await startGame(t)
+    const owner = { gameId: world.game.id, playerId: world.owner.id }
+    await world.app.saves.put(owner, 'a', { bytes: Buffer.from('"of the account"'), contentType: 'application/json' })
+    const browser = await openBrowser(t)
+    if (!browser) return
+    const { page, context } = await openPage(browser)
+    await openGame(page, world.url)
+    t.same(await page.evaluate(() => saves.get('a')), undefined)
+    await signIn(world, context, world.owner)
+    await page.route('**/auth/service/session', async (route) => {
+      await sleep(2000)
+      await route.continue()
+    })
+    await openGame(page, world.url)
+    t.equal(await page.evaluate(() => saves.get('a')), 'of the account')
+  },
+)
 
-t.test('what is no answer of the server counts as no connection', { timeout: 120_000 }, async (t) => {
+t.test('what is no answer of the server counts as no connection', { timeout: timeLimit(120) }, async (t) => {
   const world = await startGame(t)
   const opened = await device(t, world)
   if (!opened) return
@@ -111,7 +116,7 @@ t.test('what is no answer of the server counts as no connection', { timeout: 120
   t.same(await onServer(world, world.owner), { a: '"sent"', b: '"kept"' })
 })
 
-t.test('a conflict listener that throws stops only its own save', { timeout: 120_000 }, async (t) => {
+t.test('a conflict listener that throws stops only its own save', { timeout: timeLimit(120) }, async (t) => {
   const world = await startGame(t)
   const opened = await device(t, world)
   if (!opened) return
@@ -130,7 +135,7 @@ t.test('a conflict listener that throws stops only its own save', { timeout: 120
   t.equal(await page.evaluate(() => saves.get('a')), 'here', 'it is on this device')
 })
 
-t.test('a database that the browser has closed is opened again', { timeout: 120_000 }, async (t) => {
+t.test('a database that the browser has closed is opened again', { timeout: timeLimit(120) }, async (t) => {
   const world = await startGame(t)
   const opened = await device(t, world)
   if (!opened) return
@@ -146,7 +151,7 @@ t.test('a database that the browser has closed is opened again', { timeout: 120_
   t.same(await onServer(world, world.owner), { a: '"again"' })
 })
 
-t.test('a browser that keeps nothing knows the versions on the server', { timeout: 120_000 }, async (t) => {
+t.test('a browser that keeps nothing knows the versions on the server', { timeout: timeLimit(120) }, async (t) => {
   const world = await startGame(t)
   const opened = await device(t, world)
   if (!opened) return
@@ -170,7 +175,7 @@ t.test('a browser that keeps nothing knows the versions on the server', { timeou
   t.same(changed, [1, 'save_conflict', null])
 })
 
-t.test('two tabs that resolve one conflict lose neither value', { timeout: 120_000 }, async (t) => {
+t.test('two tabs that resolve one conflict lose neither value', { timeout: timeLimit(120) }, async (t) => {
   const world = await startGame(t)
   const opened = await device(t, world)
   if (!opened) return
@@ -210,7 +215,7 @@ t.test('two tabs that resolve one conflict lose neither value', { timeout: 120_0
   t.equal(await second.evaluate(() => saves.get('a')), 'theirs')
 })
 
-t.test('fifty changes without a connection arrive when it is back', { timeout: 120_000 }, async (t) => {
+t.test('fifty changes without a connection arrive when it is back', { timeout: timeLimit(300) }, async (t) => {
   const world = await startGame(t)
   const opened = await device(t, world)
   if (!opened) return
@@ -247,7 +252,7 @@ t.test('fifty changes without a connection arrive when it is back', { timeout: 1
 
 t.test(
   'two devices change one save: both values are kept, and the game may decide',
-  { timeout: 120_000 },
+  { timeout: timeLimit(300) },
   async (t) => {
     const world = await startGame(t)
     const [one, two] = [await device(t, world), await device(t, world)]
@@ -301,7 +306,7 @@ t.test(
 )
 
 for (const hours of [-1, 1]) {
-  inFull(t)?.test(`a clock that is ${hours} hour wrong decides nothing`, { timeout: 120_000 }, async (t) => {
+  inFull(t)?.test(`a clock that is ${hours} hour wrong decides nothing`, { timeout: timeLimit(300) }, async (t) => {
     const world = await startGame(t)
     const browser = await openBrowser(t)
     if (!browser) return
@@ -344,7 +349,7 @@ for (const hours of [-1, 1]) {
   })
 }
 
-t.test('what is saved signed out goes to the account at the sign-in', { timeout: 120_000 }, async (t) => {
+t.test('what is saved signed out goes to the account at the sign-in', { timeout: timeLimit(300) }, async (t) => {
   const world = await startGame(t)
   const browser = await openBrowser(t)
   if (!browser) return
@@ -418,7 +423,7 @@ inFull(t)?.test(
 
 inFull(t)?.test(
   'a server without room says so, and takes the save when there is room',
-  { timeout: 120_000 },
+  { timeout: timeLimit(300) },
   async (t) => {
     const limits = { saveBytes: 1000, savesPerPlayer: 2 }
     const world = await startGame(t, { config: { limits } })
@@ -446,7 +451,7 @@ inFull(t)?.test(
   },
 )
 
-inFull(t)?.test('a device without room saves on the server', { timeout: 120_000 }, async (t) => {
+inFull(t)?.test('a device without room saves on the server', { timeout: timeLimit(300) }, async (t) => {
   const world = await startGame(t)
   const opened = await device(t, world)
   if (!opened) return
@@ -466,7 +471,7 @@ inFull(t)?.test('a device without room saves on the server', { timeout: 120_000 
   )
 })
 
-inFull(t)?.test('a browser that is killed has lost nothing', { timeout: 240_000 }, async (t) => {
+inFull(t)?.test('a browser that is killed has lost nothing', { timeout: timeLimit(600) }, async (t) => {
   const world = await startGame(t)
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-profile-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { sweepScores } from '../../../plugins/scores/retention.ts'
 import { type Client, type PlatformOptions, type PlayerClient, startPlatform } from '../../kit/platform.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { deploy } from '../game-edge/kit.ts'
 import { signInTo } from '../multiplayer/kit.ts'
 
@@ -243,7 +244,7 @@ t.test('boards go with the game', async (t) => {
   await program.delete(`/api/games/${game.id}`)
   t.equal((await platform.stranger.get(`/api/games/${game.id}/boards/fastest/scores`)).status, 404)
   platform.clock.advance(31 * DAY_MS)
-  await platform.app.games.deletion.purge(AbortSignal.timeout(60_000))
+  await platform.app.games.deletion.purge(AbortSignal.timeout(timeLimit()))
   await sweepScores(platform.app.db, platform.clock.now())
   for (const table of ['score_boards', 'score_entries', 'score_nodes', 'score_deletions'])
     t.same(await platform.app.db.query(`select 1 from ${table}`), [], table)

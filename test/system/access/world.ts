@@ -162,7 +162,9 @@ async function settleWith(
   return {
     ...{ browser: player, program, application, published: null, tokenId: token.id, sessionId: session?.id ?? NOWHERE },
     ...(needs(/game|approval|deploy|jam|domain|\/service\//) ? await publish(platform, program, { titled }) : NO_GAME),
-    assetId: needs(/asset/) ? await upload(platform, player, { model, titled }) : NOWHERE,
+    assetId: needs(/asset/)
+      ? await upload(platform, player, { model, titled, isPrepared: path === undefined })
+      : NOWHERE,
     ...(needs(/blender|generation/) ? await make(platform, player, titled) : NO_JOBS),
   }
 }
@@ -203,12 +205,12 @@ async function publish(platform: Platform, program: Client, { titled, visibility
 async function upload(
   { app }: Platform,
   player: PlayerClient,
-  { model, titled, visibility = 'private' }: About & { model: string },
+  { model, titled, visibility = 'private', isPrepared = true }: About & { model: string; isPrepared?: boolean },
 ): Promise<string> {
   const about = { title: titled('Asset'), description: titled('Description'), visibility }
   const { id } = await app.assets.create(player.id, about, { path: model, name: 'model.glb' })
   // What is made of it in the background is there before anybody looks.
-  await app.assets.preparation.run(id, new AbortController().signal)
+  if (isPrepared) await app.assets.preparation.run(id, new AbortController().signal)
   return id
 }
 

@@ -2,11 +2,16 @@
 import t from 'tap'
 import { openEngine } from '../../kit/engines/engine.ts'
 import { startServer } from '../../kit/server.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { playFirstGame } from '../first-game-steps.ts'
 
 for (const name of ['firefox', 'webkit'] as const) {
-  t.test(`a newcomer publishes a real game and plays it with a friend in ${name}`, { timeout: 240_000 }, async (t) => {
-    const engine = await openEngine(t, name)
-    if (engine) await playFirstGame(t, engine, await startServer(t))
-  })
+  t.test(
+    `a newcomer publishes a real game and plays it with a friend in ${name}`,
+    { timeout: timeLimit(240) },
+    async (t) => {
+      const engine = await openEngine(t, name)
+      if (engine) await playFirstGame(t, engine, await startServer(t))
+    },
+  )
 }

@@ -8,6 +8,7 @@ import { hasPrograms } from '../../kit/components.ts'
 import { openEngine } from '../../kit/engines/engine.ts'
 import type { EnginePage } from '../../kit/engines/page.ts'
 import { PASSWORD, type Platform, startPlatform } from '../../kit/platform.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { sheet } from '../../plugins/assets/models.ts'
 import { zipOf } from '../../plugins/deploy/zip-writer.ts'
 
@@ -74,7 +75,7 @@ async function writeScript(t: Test, page: EnginePage): Promise<void> {
 }
 
 for (const name of ['firefox', 'webkit'] as const) {
-  t.test(`makers work in ${name}`, { timeout: 300_000 }, async (t) => {
+  t.test(`makers work in ${name}`, { timeout: timeLimit(300) }, async (t) => {
     const engine = await openEngine(t, name, { graphics: true })
     if (!engine || !hasPrograms(t, 'blender', 'bwrap')) return
     const folder = mkdtempSync(join(tmpdir(), 'gameyard-makers-'))

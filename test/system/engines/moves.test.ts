@@ -7,6 +7,7 @@ import { ENGINES, type Engine, openEngine } from '../../kit/engines/engine.ts'
 import { cookiesOf } from '../../kit/engines/pages.ts'
 import { ALL, amount } from '../../kit/extent.ts'
 import { PASSWORD, type Platform, PlayerClient, startPlatform } from '../../kit/platform.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { BEHIND_PROXY, startTlsProxy } from '../../kit/tls-proxy.ts'
 import { deploy } from '../../plugins/deploy/build.ts'
 
@@ -42,7 +43,7 @@ async function play(engine: Engine, platform: Platform, ada: PlayerClient, slug:
 }
 
 for (const name of ALL ? ENGINES : (['chromium'] as const)) {
-  t.test(`${name}: sign-in goes along`, { timeout: 400_000 }, async (t) => {
+  t.test(`${name}: sign-in goes along`, { timeout: timeLimit(400) }, async (t) => {
     const engine = await openEngine(t, name)
     if (!engine) return
     const folder = mkdtempSync(join(tmpdir(), 'gameyard-moves-'))

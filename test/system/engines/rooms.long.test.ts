@@ -6,6 +6,7 @@ import { ENGINES, openEngine } from '../../kit/engines/engine.ts'
 import type { EngineFrame } from '../../kit/engines/page.ts'
 import { cookiesOf } from '../../kit/engines/pages.ts'
 import { startPlatform } from '../../kit/platform.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { BEHIND_PROXY, startTlsProxy } from '../../kit/tls-proxy.ts'
 import { deploy } from '../../plugins/game-edge/kit.ts'
 
@@ -13,7 +14,7 @@ const DUO = join(import.meta.dirname, '../../fixtures/games/duo')
 
 t.test(
   'Chromium, Firefox and WebKit play in one room, each in its frame across sites',
-  { timeout: 240_000 },
+  { timeout: timeLimit(240) },
   async (t) => {
     const engines = await Promise.all(ENGINES.map((name) => openEngine(t, name)))
     const platform = await startPlatform(t, { listen: true, config: BEHIND_PROXY })

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { ENGINES, type EngineName, openEngine } from '../../kit/engines/engine.ts'
 import { cookiesOf } from '../../kit/engines/pages.ts'
 import { startPlatform } from '../../kit/platform.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { BEHIND_PROXY, startTlsProxy } from '../../kit/tls-proxy.ts'
 import { deploy } from '../../plugins/game-edge/kit.ts'
 
@@ -72,4 +73,4 @@ async function keepsSaves(t: Test, name: EngineName): Promise<void> {
   t.same(await call(two, "'get', 'a'"), { value: 'in a frame' })
 }
 
-for (const name of ENGINES) t.test(`${name} keeps saves`, { timeout: 240_000 }, (t) => keepsSaves(t, name))
+for (const name of ENGINES) t.test(`${name} keeps saves`, { timeout: timeLimit(240) }, (t) => keepsSaves(t, name))

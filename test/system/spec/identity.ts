@@ -1,4 +1,6 @@
 // Players, OAuth, tokens and scopes.
+
+import { until } from '../../kit/until.ts'
 import { CALLBACK, type Case, type Cases, ISO, type World } from './world.ts'
 
 /** A field of the token endpoint's answer. */
@@ -85,10 +87,7 @@ export const identity: Cases = {
       )
     t.equal((await find()).lastUsedAt, null)
     await w.get('/api/games', { token: made.token })
-    for (let tries = 0; (await find()).lastUsedAt === null && tries < 200; tries++) {
-      await new Promise((done) => setTimeout(done, 25))
-    }
-    t.match((await find()).lastUsedAt, ISO, 'once it is used')
+    t.match(await until(async () => (await find()).lastUsedAt), ISO, 'once it is used')
   },
   'API token / expiresAt': async (t, w) => {
     t.match((await w.createToken(['games:read'])).expiresAt, ISO)

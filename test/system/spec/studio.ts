@@ -1,5 +1,6 @@
 // Assets and Blender jobs.
 import { artifactOf } from '../../kit/blender.ts'
+import { until } from '../../kit/until.ts'
 import { zip } from '../../plugins/deploy/zip-writer.ts'
 import type { Case, Cases, World } from './world.ts'
 
@@ -100,12 +101,11 @@ export const studio: Cases = {
     if (!job) return
     const body = { name: 'A figure', template: 'humanoid' }
     const queued = await w.post(w.studio + JOBS, { token: job.token, body })
-    for (let tries = 0; ; tries++) {
+    const status = await until(async () => {
       const { status } = (await w.get(`${w.studio}${JOBS}/${queued.body.id}`, { token: job.token })).body
-      if (status === 'completed') break
-      if (status === 'failed' || tries > 2400) return t.fail(`the figure is ${status}`)
-      await new Promise((done) => setTimeout(done, 50))
-    }
+      return ['completed', 'failed'].includes(status) && status
+    }, 120)
+    t.equal(status, 'completed')
     const model = await artifactOf(w.platform, job, queued.body.id, 'model.glb')
     const figure = await w.createAsset({ title: 'A figure', visibility: 'public' }, model)
     const walking = await w.get(`${w.studio}/api/assets/${figure.id}/animation/walk`)
@@ -184,12 +184,11 @@ export const studio: Cases = {
     const { id } = (await w.post(w.studio + JOBS, { token: job.token, body: slow })).body
     t.equal((await w.post(`${w.studio}${JOBS}/${id}/cancel`, { token: await reads(w) })).status, 403)
     t.equal((await w.post(`${w.studio}${JOBS}/${id}/cancel`, { token: job.token })).status, 200)
-    for (let tries = 0; tries < 600; tries++) {
+    await until(async () => {
       const { body } = await w.get(`${w.studio}${JOBS}/${id}`, { token: job.token })
-      if (body.status === 'cancelled') return t.pass('cancelled')
-      await new Promise((done) => setTimeout(done, 50))
-    }
-    return t.fail('not cancelled in time')
+      return body.status === 'cancelled'
+    })
+    t.pass('cancelled')
   },
   'Blender worker API / POST /api/blender/v1/jobs/{id}/actions': async (t, w) => {
     const job = await w.completedJob(t)
@@ -242,12 +241,10 @@ export const studio: Cases = {
     if (!job) return
     const started = await w.post(path, { token, body })
     t.match(started, { status: 202, body: { id: /^gen_/, status: String, jobId: /^job_/, assetId: null } })
-    // Until the time of this case is over.
-    for (;;) {
+    const ended = await until(async () => {
       const { body: now } = await w.get(`${path}/${started.body.id}`, { token: await reads(w) })
-      if (now.status === 'failed') return t.fail(JSON.stringify(now))
-      if (now.assetId) return t.match(String((await file(w, now.assetId)).body), /^glTF/, 'a normal asset')
-      await new Promise((done) => setTimeout(done, 50))
-    }
+      return (now.assetId || now.status === 'failed') && now
+    }, 120)
+    t.match(String((await file(w, ended.assetId)).body), /^glTF/, 'a normal asset')
   },
 }

@@ -17,11 +17,8 @@ import redis from '../../../../drivers/bus/redis.ts'
 import { driverContext } from '../../../kit/driver-context.ts'
 import { startPlatform } from '../../../kit/platform.ts'
 import { needsRedis, startRedis } from '../../../kit/redis.ts'
+import { until } from '../../../kit/until.ts'
 import { log, newPlace, openPlace } from './places.ts'
-
-async function until(check: () => Promise<boolean>): Promise<void> {
-  while (!(await check())) await sleep(10)
-}
 
 t.test('a platform refuses changes while a move asks for it, and serves pages', async (t) => {
   const platform = await startPlatform(t, { only: ['oauth-idp'] })

@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+// In the short form recovery.test.ts and guests.test.ts send the same forms.
 import jpeg from 'jpeg-js'
 import t from 'tap'
 import { expectNoAxeViolations, expectNoOverflow, openBrowser, openPage, screenshot } from '../../kit/browser.ts'
-import { inFull } from '../../kit/extent.ts'
 import { PASSWORD, startPlatform } from '../../kit/platform.ts'
 import { linkIn, startSmtp } from '../../kit/smtp.ts'
+import { until } from '../../kit/until.ts'
 
 const only = ['oauth-idp', 'tokens']
 const looks = [
@@ -15,7 +15,7 @@ const looks = [
 ] as const
 const club = { issuer: 'http://127.0.0.1:9', clientId: 'yard', clientSecret: 'x', label: 'the Club' }
 
-inFull(t)?.test('account pages are accessible and fit, on a phone and a desk, by day and by night', async (t) => {
+t.test('account pages are accessible and fit, on a phone and a desk, by day and by night', async (t) => {
   const browser = await openBrowser(t)
   if (!browser) return
   const auth = { guests: true, signUp: 'invite', providers: { club } }
@@ -115,7 +115,7 @@ t.test('sign-up by mail, a lost password, and a guest who stays, without a scrip
   const { portal } = platform
   const { page } = await openPage(browser, { javaScriptEnabled: false })
   const follow = async (number: number) => {
-    for (let tries = 0; tries < 300 && inbox.length < number; tries++) await sleep(10)
+    await until(() => inbox.length >= number)
     await page.goto(portal + linkIn(inbox[number - 1] as { text: string }))
   }
 
