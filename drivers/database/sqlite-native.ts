@@ -15,10 +15,11 @@ let loaded: Addon | undefined
 
 /**
  * Sets the loader of better-sqlite3's native addon, for a program that embeds the addon. It must be set before a
- * database is opened; `addon` is called only then.
+ * database is opened; `addon` is called only then. Without a loader better-sqlite3 finds its own addon.
  */
-export function setNativeBinding(addon: Load): void {
+export function setNativeBinding(addon?: Load): void {
   load = addon
+  loaded = undefined
 }
 
 /**

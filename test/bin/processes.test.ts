@@ -4,18 +4,19 @@ import { cpSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'no
 import { get } from 'node:https'
 import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import WebSocket from 'ws'
 import { inFull } from '../kit/extent.ts'
 import { type Server, startServer } from '../kit/server.ts'
 import { startLoad } from '../kit/steady-load.ts'
+import { timeLimit } from '../kit/time-limit.ts'
+import { until as poll } from '../kit/until.ts'
 import { ask } from '../kit/upload.ts'
 import { deployPage, mustAsk, signUp, tokenOf } from '../system/cluster-players.ts'
 import { playInRooms } from '../system/cluster-rooms.ts'
 import { temporaryFolder } from './program.ts'
 
-t.setTimeout(1_800_000)
+t.setTimeout(timeLimit(1800))
 
 const CONFIG = { blender: { driver: 'none' }, limits: { rateLimits: false, shutdownSeconds: 10 } }
 
@@ -57,16 +58,8 @@ function pidsOf(server: Server): Map<number, number[]> {
   return pids
 }
 
-/** A machine that is busy with other tests takes half a minute and more to start a process. */
-const PATIENCE_MS = 600_000
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + PATIENCE_MS
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`It did not happen within ${PATIENCE_MS / 1000} s.`)
-    await sleep(50)
-  }
-}
+/** Polls for what a process does after its start, which may take long beside other tests. */
+const until = (holds: () => Promise<boolean>) => poll(holds, 240)
 
 const served = (server: Server, number: number, times: number) =>
   until(async () => (pidsOf(server).get(number)?.length ?? 0) >= times)

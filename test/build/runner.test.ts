@@ -38,7 +38,6 @@ t.test('what is typed wrongly is said in one line, with exit code 2', async (t) 
     'There are no tests in docs.': ['docs'],
     '--shard 5/4: a shard is the first of four as 1/4, the last as 4/4.': ['--shard', '5/4'],
     '--jobs 0: a number from 1 to 99.': ['--jobs', '0'],
-    '--minutes x: a number from 0 to 999.': ['--minutes', 'x'],
     '--all and --rest exclude each other.': ['--all', '--rest'],
   }
   for (const [message, args] of Object.entries(wrong))

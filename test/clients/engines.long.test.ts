@@ -9,6 +9,7 @@ import { openBrowser, openPage } from '../kit/browser.ts'
 import { hasPrograms } from '../kit/components.ts'
 import { cookiesOf } from '../kit/engines/pages.ts'
 import { startPlatform } from '../kit/platform.ts'
+import { timeLimit } from '../kit/time-limit.ts'
 import { deploy } from '../plugins/game-edge/kit.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -18,6 +19,7 @@ const programs = join(root, 'test/fixtures/engines')
 /** The page of a player whose game is plain JavaScript. */
 const SECOND = `<!doctype html><title>Second</title><script type="module">
 import { join } from '/__service/multiplayer.js'
+import { timeLimit } from '../kit/time-limit.ts'
 window.heard = []
 const room = window.room = await join('lobby')
 room.on('message', (type, data) => heard.push([type, data]))
@@ -98,34 +100,38 @@ async function talk(t: Test, playing: NonNullable<Awaited<ReturnType<typeof play
   await page.close()
 }
 
-t.test('a program linked with gameyard.jslib talks to a room, saves and scores', { timeout: 600_000 }, async (t) => {
-  if (!hasPrograms(t, 'emcc')) return
-  const at = folder(t)
-  const library = ['--js-library', join(scripts, 'unity/gameyard.jslib')]
-  const functions = '-sEXPORTED_FUNCTIONS=_main,_malloc,_free' // A build of Unity always has them.
-  run(t, 'emcc', ['-O1', '-Wall', '-Werror', join(programs, 'unity.c'), '-o', 'game.js', functions, ...library], at)
-  const page =
-    '<!doctype html><title>Game</title><script>lines = []; Module = { print: (line) => lines.push(line) }</script><script src="game.js"></script>'
-  const files = {
-    'index.html': page,
-    'game.js': readFileSync(join(at, 'game.js')),
-    'game.wasm': readFileSync(join(at, 'game.wasm')),
-  }
-  const playing = await play(t, files)
-  if (!playing) return
-  const { printed } = playing
-  t.match(await printed(/^4 /), '4 1 {"exists":true,"value":"{\\"level\\":3}"}')
-  t.match(await printed(/^6 /), '6 1 {"sent":true,"score":12.5,"best":12.5,"rank":1,"total":1,"improved":true')
-  t.match(
-    await printed(/^7 /),
-    /7 1 {"entries":\[{"rank":1,"score":12.5,"id":"\w+","name":"Ada","me":true}\],"total":1,"rank":1}/,
-  )
-  t.match(await printed(/^9 /), /^9 0 {"code":"not_found","message":"There is no such board."}/, 'a refusal')
-  await printed(/the server's time/)
-  await talk(t, playing)
-})
+t.test(
+  'a program linked with gameyard.jslib talks to a room, saves and scores',
+  { timeout: timeLimit(600) },
+  async (t) => {
+    if (!hasPrograms(t, 'emcc')) return
+    const at = folder(t)
+    const library = ['--js-library', join(scripts, 'unity/gameyard.jslib')]
+    const functions = '-sEXPORTED_FUNCTIONS=_main,_malloc,_free' // A build of Unity always has them.
+    run(t, 'emcc', ['-O1', '-Wall', '-Werror', join(programs, 'unity.c'), '-o', 'game.js', functions, ...library], at)
+    const page =
+      '<!doctype html><title>Game</title><script>lines = []; Module = { print: (line) => lines.push(line) }</script><script src="game.js"></script>'
+    const files = {
+      'index.html': page,
+      'game.js': readFileSync(join(at, 'game.js')),
+      'game.wasm': readFileSync(join(at, 'game.wasm')),
+    }
+    const playing = await play(t, files)
+    if (!playing) return
+    const { printed } = playing
+    t.match(await printed(/^4 /), '4 1 {"exists":true,"value":"{\\"level\\":3}"}')
+    t.match(await printed(/^6 /), '6 1 {"sent":true,"score":12.5,"best":12.5,"rank":1,"total":1,"improved":true')
+    t.match(
+      await printed(/^7 /),
+      /7 1 {"entries":\[{"rank":1,"score":12.5,"id":"\w+","name":"Ada","me":true}\],"total":1,"rank":1}/,
+    )
+    t.match(await printed(/^9 /), /^9 0 {"code":"not_found","message":"There is no such board."}/, 'a refusal')
+    await printed(/the server's time/)
+    await talk(t, playing)
+  },
+)
 
-t.test('a page that no platform serves answers every call', { timeout: 300_000 }, async (t) => {
+t.test('a page that no platform serves answers every call', { timeout: timeLimit(300) }, async (t) => {
   if (!hasPrograms(t, 'emcc')) return
   const browser = await openBrowser(t)
   if (!browser) return
@@ -141,7 +147,7 @@ t.test('a page that no platform serves answers every call', { timeout: 300_000 }
   t.pass('with the code no_platform')
 })
 
-t.test('plain WebAssembly does the same with gameyard-wasm.js', { timeout: 600_000 }, async (t) => {
+t.test('plain WebAssembly does the same with gameyard-wasm.js', { timeout: timeLimit(600) }, async (t) => {
   if (!hasPrograms(t, 'emcc')) return
   const at = folder(t)
   const alone = ['--no-entry', '-sSTANDALONE_WASM', '-sERROR_ON_UNDEFINED_SYMBOLS=0']

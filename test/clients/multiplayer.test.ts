@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { join } from '../../clients/browser/multiplayer.ts'
+import { timeLimit } from '../kit/time-limit.ts'
 
 const WELCOME = {
   ...{ t: 'welcome', v: 1, you: 'p1', state: {}, version: 0, resume: 'the-token', sequence: 7, now: 0, replay: null },
@@ -58,6 +59,6 @@ t.test('a silent socket is closed as lost, so that the server keeps the place', 
   const { now } = performance
   t.teardown(() => Object.assign(performance, { now }))
   performance.now = () => now.call(performance) + 30_000
-  const [code] = await Promise.race([closed, sleep(10_000, ['never'])])
+  const [code] = await Promise.race([closed, sleep(timeLimit(), ['never'])])
   t.equal(code, 4000)
 })

@@ -90,7 +90,7 @@ t.test('a page submits, reads, and sends later what it could not send', { timeou
   )
 })
 
-t.test('scores count in the order in which they were reached', { timeout: 120_000 }, async (t) => {
+t.test('scores count in the order in which they were reached', { timeout: timeLimit(120) }, async (t) => {
   const browser = await openBrowser(t)
   if (!browser) return
   const { platform, owner, gameId, open } = await playground(t)

@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core'
+import { timeLimit } from '../kit/time-limit.ts'
 import type { Player } from './scenes.ts'
 
 /** The hands of a player at a page of Chromium: real keys and touches, as the browser gets them from the system. */
@@ -14,7 +15,7 @@ export async function playerAt(page: Page): Promise<Player> {
   return {
     run: (expression) => page.evaluate(`void (${expression})`),
     read: (expression) => page.evaluate(expression),
-    see: (expression) => page.waitForFunction(expression, undefined, { timeout: 120_000 }),
+    see: (expression) => page.waitForFunction(expression, undefined, { timeout: timeLimit(120) }),
     hold: (code) => page.keyboard.down(code),
     release: (code) => page.keyboard.up(code),
     async touch(selector, x, y) {

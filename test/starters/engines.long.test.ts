@@ -6,6 +6,7 @@ import { type EngineName, openEngine } from '../kit/engines/engine.ts'
 import type { EnginePage } from '../kit/engines/page.ts'
 import { cookiesOf } from '../kit/engines/pages.ts'
 import { startPlatform } from '../kit/platform.ts'
+import { timeLimit } from '../kit/time-limit.ts'
 import { followTime } from './real-time.ts'
 import { type Player, SCENES, WITH_LUCK } from './scenes.ts'
 
@@ -53,7 +54,7 @@ function playerAt(page: EnginePage): Player {
 const KEY_CODES: Record<string, number> = { ArrowLeft: 37, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40 }
 
 for (const name of ['firefox', 'webkit'] satisfies EngineName[]) {
-  t.test(`${name} plays the starters`, { timeout: 900_000 }, async (t) => {
+  t.test(`${name} plays the starters`, { timeout: timeLimit(900) }, async (t) => {
     const engine = await openEngine(t, name, { graphics: true })
     if (!engine) return
     const platform = await startPlatform(t, { listen: true })

@@ -16,6 +16,7 @@ import {
 import { cookiesOf } from '../kit/engines/pages.ts'
 import { ALL, inFull } from '../kit/extent.ts'
 import { type Platform, type PlayerClient, startPlatform } from '../kit/platform.ts'
+import { timeLimit } from '../kit/time-limit.ts'
 import { playerAt } from './chromium.ts'
 import { followTime } from './real-time.ts'
 import { SCENES, WITH_LUCK } from './scenes.ts'
@@ -45,7 +46,7 @@ const window = async (browser: Browser, platform: Platform, player: PlayerClient
 }
 
 for (const { name } of PLAYED) {
-  t.test(`${name} is played`, { timeout: 400_000 }, async (t) => {
+  t.test(`${name} is played`, { timeout: timeLimit(400) }, async (t) => {
     const scene = SCENES[name]
     if (!scene) return t.fail('somebody plays it')
     const browser = await openBrowser(t, ALL ? [SOFTWARE_GRAPHICS] : [])
@@ -74,7 +75,7 @@ for (const { name } of PLAYED) {
   })
 }
 
-inFull(t)?.test('two people meet in the starter with a room', { timeout: 400_000 }, async (t) => {
+inFull(t)?.test('two people meet in the starter with a room', { timeout: timeLimit(400) }, async (t) => {
   const browser = await openBrowser(t)
   if (!browser) return
   const platform = await startPlatform(t, { listen: true })

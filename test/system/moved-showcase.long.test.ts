@@ -16,8 +16,9 @@ import { needsPostgres, startPostgres } from '../kit/postgres.ts'
 import { startBucketServer } from '../kit/s3rver.ts'
 import { openShowcase } from '../kit/showcase.ts'
 import { LEGAL } from '../kit/showcase-contents.ts'
+import { timeLimit } from '../kit/time-limit.ts'
 
-t.setTimeout(600_000)
+t.setTimeout(timeLimit(600))
 
 const PAGES = [
   ...['/', '/catalog', '/assets', '/games', '/messages', '/settings', '/settings/tokens', '/settings/credits'],

@@ -68,7 +68,7 @@ t.test('everything is reached by keyboard and says where one is; forms say what 
   await until(async () => {
     await page.keyboard.press('g')
     await page.keyboard.press('m')
-    await page.waitForURL('**/games', { timeout: 5000 }).catch(() => {})
+    await page.waitForURL('**/games', { timeout: timeLimit(5) }).catch(() => {})
     return page.url().endsWith('/games')
   })
   t.pass('g and m lead to my games')

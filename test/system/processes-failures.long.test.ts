@@ -9,6 +9,7 @@ import type { Cluster } from '../kit/cluster.ts'
 import { hasPrograms } from '../kit/components.ts'
 import { amount } from '../kit/extent.ts'
 import { type Server, startServer } from '../kit/server.ts'
+import { timeLimit } from '../kit/time-limit.ts'
 import { until } from '../kit/until.ts'
 import { JobLoad } from './cluster-jobs.ts'
 import { Load } from './cluster-load.ts'
@@ -21,7 +22,7 @@ const EVERY_MS = 5000
 const PROCESSES = 3
 const DEVELOPERS = 4
 
-t.setTimeout(600_000 + SECONDS * 10_000)
+t.setTimeout(timeLimit(600 + SECONDS * 10))
 
 t.test('hardship', async (t) => {
   const provider = await startAiServer(t, openai('Hello.', 1))
@@ -39,7 +40,7 @@ t.test('hardship', async (t) => {
   const { portal, port } = server
   const yard = { portal, port, origin: (slug: string) => `http://${slug}.localhost:${port}` } as Cluster
   const load = await Load.begin(yard, DEVELOPERS)
-  const database = new DatabaseSync(join(server.folder, 'data/gameyard.db'), { readOnly: true, timeout: 10_000 })
+  const database = new DatabaseSync(join(server.folder, 'data/gameyard.db'), { readOnly: true, timeout: timeLimit(10) })
   t.teardown(() => database.close())
   const wrong: unknown[] = []
 

@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import type { Installation } from '../../../bin/installation.ts'
 import { Supervisor } from '../../../bin/processes/supervisor.ts'
 import { createLog } from '../../../core/observe/log.ts'
+import { until } from '../../kit/until.ts'
 import { temporaryFolder } from '../program.ts'
 
 /** Serves until it is told to end. */
@@ -83,7 +84,7 @@ t.test('a process that is replaced in the pause after a crash is started once', 
 t.test('when its replacement does not start, the process is started again', async (t) => {
   const { supervisor, pids, started, replaceInPause } = await start(t, [SERVES, FAILS, SERVES])
   await replaceInPause()
-  while (pids().length < 2) await sleep(20)
+  await until(() => pids().length === 2)
   await sleep(1200)
   t.equal(started(), 3)
   t.equal(await supervisor.stop(), true)

@@ -96,7 +96,7 @@ t.test('https from files, renewed without a restart', async (t) => {
   t.equal(await serialAt(port, first.ca), serial, 'half of a renewal changes nothing')
   const broken = '\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'
   put({ cert: second.cert + broken, key: second.key })
-  await until(() => lines().some(({ msg }) => /was not renewed: .*can't be used for TLS/.test(String(msg))))
+  await looksUntil(() => lines().some(({ msg }) => /was not renewed: .*can't be used for TLS/.test(String(msg))))
   t.equal(await serialAt(port, first.ca), serial, 'nor does a chain that TLS refuses')
   put(second)
   await looksUntil(async () => (await serialAt(port, first.ca)) !== serial)

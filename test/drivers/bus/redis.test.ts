@@ -1,12 +1,11 @@
-import { setImmediate as afterPromises, setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { testBusDriver } from '../../../drivers/bus/conformance.ts'
 import redis from '../../../drivers/bus/redis.ts'
 import { captureLog, driverContext } from '../../kit/driver-context.ts'
 import { needsRedis, type RedisServer, startRedis } from '../../kit/redis.ts'
 import { until } from '../../kit/until.ts'
-
-const unavailable = { code: /^bus_unavailable$/i, statusCode: 503 }
+import { failsAtOnce, rejects, unavailable } from './unavailable.ts'
 
 if (!needsRedis.skip) {
   let server: Promise<RedisServer> | undefined
@@ -128,16 +127,3 @@ t.test('the redis bus', needsRedis, async (t) => {
     }
   })
 })
-
-const rejects = (promise: Promise<unknown>) =>
-  promise.then(
-    () => false,
-    () => true,
-  )
-
-/** Fails the test unless an operation fails before anything can arrive or any time passes. */
-async function failsAtOnce(t: Test, operation: () => Promise<unknown>): Promise<void> {
-  const failed = t.rejects(operation(), unavailable).then(() => 'failed')
-  t.equal(await Promise.race([failed, afterPromises('waits')]), 'failed', 'it fails without waiting')
-  await failed
-}

@@ -158,6 +158,7 @@ t.test(
 t.test('a program can bring its own compiled addon', async (t) => {
   const { getBinding } = createRequire(import.meta.resolve('better-sqlite3'))('./binding.js')
   let asked = 0
+  t.teardown(() => setNativeBinding())
   setNativeBinding(() => {
     asked++
     return { exports: getBinding(null), path: null }

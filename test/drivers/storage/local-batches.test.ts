@@ -2,12 +2,12 @@ import { createHash, randomBytes } from 'node:crypto'
 import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import local from '../../../drivers/storage/local.ts'
 import { LocalBatches } from '../../../drivers/storage/local-batches.ts'
 import { driverContext } from '../../kit/driver-context.ts'
+import { until } from '../../kit/until.ts'
 
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
 const blobsOf = (count: number) =>
@@ -115,7 +115,7 @@ t.test('a journal goes once its blobs are durable by themselves', async (t) => {
   }
   const batches = new LocalBatches({ ...folders, pathOf, makeFolders }, pino({ level: 'silent' }), 1)
   for (let times = 0; times < 3; times++) await batches.store(blobsOf(20))
-  while ((await readdir(folders.journals)).length > 0) await sleep(5)
+  await until(async () => (await readdir(folders.journals)).length === 0)
   await batches.close()
   t.equal((await readdir(root, { recursive: true })).filter((name) => /\d\/\d+$/.test(name)).length, 20)
 })

@@ -6,9 +6,9 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { startPlatform } from '../../kit/platform.ts'
+import { until } from '../../kit/until.ts'
 import { type Build, build, filesOf, liveBuild, sha256, tarEntry, tarOf } from './build.ts'
 
 const FILES: Build = {
@@ -185,11 +185,10 @@ t.test('a bundle that is cut off goes on where it stopped', async (t) => {
   await new Promise((sent) => socket.write(archive.subarray(0, 20_000), sent))
   socket.destroy()
   const all = digestsOf(FILES).size
-  let missing = await missingOf(bundle)
-  while (missing.length === all) {
-    await sleep(5)
-    missing = await missingOf(bundle)
-  }
+  const missing = await until(async () => {
+    const left = await missingOf(bundle)
+    return left.length < all && left
+  })
   t.ok(missing.length > 0, 'the rest is missing')
   const rest = Object.fromEntries(Object.entries(FILES).filter(([, bytes]) => missing.includes(sha256(bytes))))
   t.same(await send(bundle, tarOf(rest)), { status: 204 })

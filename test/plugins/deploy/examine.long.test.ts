@@ -9,6 +9,7 @@ import { temporaryFolder } from '../../bin/program.ts'
 import { openBrowser, openPage } from '../../kit/browser.ts'
 import { hasPrograms } from '../../kit/components.ts'
 import { startPlatform } from '../../kit/platform.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { type Build, deploy } from './build.ts'
 
 const run = promisify(execFile)
@@ -41,7 +42,7 @@ async function compile(t: Test, source: string, ...flags: string[]): Promise<Bui
   return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name))]))
 }
 
-t.test('what Emscripten makes runs at once, with threads too', { timeout: 600_000 }, async (t) => {
+t.test('what Emscripten makes runs at once, with threads too', { timeout: timeLimit(600) }, async (t) => {
   if (!hasPrograms(t, 'emcc')) return
   const browser = await openBrowser(t)
   if (!browser) return
@@ -65,7 +66,7 @@ t.test('what Emscripten makes runs at once, with threads too', { timeout: 600_00
     await page.waitForFunction(
       `document.getElementById('output')?.value.includes(${JSON.stringify(words)})`,
       undefined,
-      { timeout: 120_000 },
+      { timeout: timeLimit(120) },
     )
     t.equal(await page.evaluate('crossOriginIsolated'), isolated, title)
     t.equal(await page.evaluate('typeof SharedArrayBuffer === "function"'), isolated)
@@ -84,7 +85,7 @@ t.test('what Emscripten makes runs at once, with threads too', { timeout: 600_00
   const { page } = await openPage(browser)
   await page.goto(game.url)
   await page.waitForFunction(`document.getElementById('output')?.value.includes('Counted to 400000.')`, undefined, {
-    timeout: 120_000,
+    timeout: timeLimit(120),
   })
 })
 

@@ -2,10 +2,11 @@
 import t from 'tap'
 import { openBrowser } from '../../kit/browser.ts'
 import { signedIn } from '../../kit/portal-pages.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { until } from '../../kit/until.ts'
 import { withGame } from './kit.ts'
 
-t.setTimeout(600_000)
+t.setTimeout(timeLimit(600))
 
 t.test(
   'a save over a change that the tab has not seen asks whose text stays, and what was not sent is kept',

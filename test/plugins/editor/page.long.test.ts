@@ -4,10 +4,11 @@ import { expectNoAxeViolations, openBrowser, screenshot } from '../../kit/browse
 import { ENGINES, openEngine } from '../../kit/engines/engine.ts'
 import { cookiesOf } from '../../kit/engines/pages.ts'
 import { signedIn } from '../../kit/portal-pages.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { until } from '../../kit/until.ts'
 import { withGame } from './kit.ts'
 
-t.setTimeout(600_000)
+t.setTimeout(timeLimit(600))
 
 /**
  * What the game logs, and what Firefox says of cookies in frames and of a frame that another has replaced. For about one

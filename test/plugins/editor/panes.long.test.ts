@@ -9,10 +9,11 @@ import {
 } from '../../kit/browser.ts'
 import { startPlatform } from '../../kit/platform.ts'
 import { signedIn } from '../../kit/portal-pages.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { form } from '../assets/kit.ts'
 import { sheet } from '../assets/models.ts'
 
-t.setTimeout(600_000)
+t.setTimeout(timeLimit(600))
 
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
 

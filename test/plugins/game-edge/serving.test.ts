@@ -297,12 +297,8 @@ t.test('copies of a storage far away', async (t) => {
   await closed
   const descriptors = () => readdirSync('/proc/self/fd').map((fd) => linkOf(`/proc/self/fd/${fd}`))
   if (existsSync('/proc/self/fd')) {
-    for (let tries = 0; tries < 200 && descriptors().some((path) => path.startsWith(folder)); tries++)
-      await new Promise((done) => setTimeout(done, 5))
-    t.notOk(
-      descriptors().find((path) => path.startsWith(folder)),
-      'and keeps no file open',
-    )
+    await until(() => !descriptors().some((path) => path.startsWith(folder)))
+    t.pass('and keeps no file open')
   }
 
   broken = true

@@ -11,6 +11,7 @@ import { SocketRelay } from '../../../plugins/multiplayer/nodes/socket-relay.ts'
 import type { Link } from '../../../plugins/multiplayer/room/member.ts'
 import type { Change } from '../../../plugins/multiplayer/room/snapshot.ts'
 import { driverContext } from '../../kit/driver-context.ts'
+import { until } from '../../kit/until.ts'
 import { framesIn } from './kit.ts'
 import { startScripts } from './scripts/kit.ts'
 
@@ -49,14 +50,6 @@ class SilentLink implements Link {
   }
 }
 
-async function until(what: string, condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + 10_000
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error(`It did not come about that ${what}.`)
-    await sleep(5)
-  }
-}
-
 const accountOf = (sub: string) => ({ sub, name: sub, imageUrl: null, guest: false })
 
 t.test('frames reach the sockets that they are for, and no other, on any number of nodes', async (t) => {
@@ -69,7 +62,7 @@ t.test('frames reach the sockets that they are for, and no other, on any number 
   host.peers.write(one.peers.id, 'c', common)
   host.peers.write(two.peers.id, 'd', common)
   host.peers.write(one.peers.id, 'e', common)
-  await until('all arrived', () => one.received.length > 0 && two.received.length > 0)
+  await until(() => one.received.length > 0 && two.received.length > 0)
   const text = (message: NodeMessage) =>
     message.t === 'write' && [message.to, Buffer.from(message.frames, 'base64').toString()]
   t.same(one.received.map(text), [
@@ -82,7 +75,7 @@ t.test('frames reach the sockets that they are for, and no other, on any number 
 t.test('a node that stood still for a while does not take the others for failed', async (t) => {
   const bus = await local.create({}, driverContext())
   const [one, two] = await startPeers(t, bus, 2)
-  await until('they know one another', () => one.peers.ids.length === 1 && two.peers.ids.length === 1)
+  await until(() => one.peers.ids.length === 1 && two.peers.ids.length === 1)
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2800)
   await sleep(600)
   t.same([one.lost, two.lost], [[], []])
@@ -108,10 +101,10 @@ t.test(
       const { room } = host.rooms.open('game', roomId, { maxPlayers: 10 })
       const link = new SilentLink()
       other.relay.join(host.id, { gameId: 'game', roomId, account: accountOf('ada'), resume: null }, link)
-      await until('the player is in', () => link.received.length > 0)
+      await until(() => link.received.length > 0)
       noticing.relay.disconnected(missing.id)
-      await until('the socket is closed', () => link.closed === 1012)
-      await until('the player is away', () => room.members.people[0]?.away === true)
+      await until(() => link.closed === 1012)
+      await until(() => room.members.people[0]?.away === true)
       t.pass(roomId)
     }
   },
@@ -159,16 +152,16 @@ t.test('a lock is stored, although nobody is told of it', async (t) => {
   const { rooms } = startScripts(t)
   const { room } = rooms.open('game', 'lobby', { maxPlayers: 10, store })
   const ada = room.join(accountOf('ada'), new SilentLink())
-  await until('the player is stored', () => stored.length === 1)
+  await until(() => stored.length === 1)
   const lock = (locked: boolean) => room.receive(ada, JSON.stringify({ t: 'lock', locked }))
   lock(true)
-  await until('the lock is stored', () => stored.length === 2)
+  await until(() => stored.length === 2)
   t.match(stored[1], { roster: { locked: true } })
   answer = Promise.withResolvers()
   room.receive(ada, JSON.stringify({ t: 'state', set: { a: 1 } }))
-  await until('the state is being stored', () => stored.length === 3)
+  await until(() => stored.length === 3)
   lock(false)
   answer.resolve(true)
-  await until('the room is open again', () => stored.length === 4)
+  await until(() => stored.length === 4)
   t.match(stored[3], { roster: { locked: false } }, 'also while the room waits for the bus')
 })

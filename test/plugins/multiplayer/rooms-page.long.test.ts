@@ -3,6 +3,7 @@
 import t from 'tap'
 import { expectNoAxeViolations, expectNoOverflow, openBrowser, openPage, screenshot } from '../../kit/browser.ts'
 import { startPlatform } from '../../kit/platform.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { type Build, deploy, filesOf, type Upload, upload } from '../deploy/build.ts'
 import { headersOf, RoomSocket, signInTo } from './kit.ts'
 
@@ -25,7 +26,7 @@ export function tick(room) {
 }
 `
 
-t.setTimeout(300_000)
+t.setTimeout(timeLimit(300))
 
 t.test('the tab Rooms shows what scripts do, use and say, at every width and by day and night', async (t) => {
   const browser = await openBrowser(t)

@@ -9,6 +9,7 @@ import { BROWSER, openBrowser, openPage } from '../../kit/browser.ts'
 import { inFull } from '../../kit/extent.ts'
 import { Client, PASSWORD, type PlayerClient } from '../../kit/platform.ts'
 import { timeLimit } from '../../kit/time-limit.ts'
+import { until } from '../../kit/until.ts'
 import { onServer, openGame, saved, signIn, startGame, versionsOnServer } from './browser-kit.ts'
 
 /** Opens the game for a signed-in player, on a device of its own. */
@@ -130,7 +131,7 @@ t.test('a conflict listener that throws stops only its own save', { timeout: tim
     await saves.set('a', 'here')
     await saves.set('b', 'sent')
   })
-  for (let tries = 0; tries < 200 && !('b' in (await onServer(world, world.owner))); tries++) await sleep(50)
+  await until(async () => 'b' in (await onServer(world, world.owner)))
   t.same(await onServer(world, world.owner), { a: '"there"', b: '"sent"' })
   t.equal(await page.evaluate(() => saves.get('a')), 'here', 'it is on this device')
 })
@@ -196,10 +197,7 @@ t.test('two tabs that resolve one conflict lose neither value', { timeout: timeL
     if (request.headers()['if-match'] === '"2"') return void held.set(request.frame().page(), route)
     return request.frame().page() === first ? route.abort() : route.continue()
   })
-  const isHeld = async (page: unknown) => {
-    while (!held.has(page)) await sleep(20)
-    return held.get(page) as Route
-  }
+  const isHeld = (page: unknown) => until(() => held.get(page))
   await first.evaluate(() => saves.set('a', 'mine'))
   const fromFirst = await isHeld(first)
   await second.evaluate(() => dispatchEvent(new Event('online')))
@@ -396,7 +394,7 @@ t.test('what is saved signed out goes to the account at the sign-in', { timeout:
 
 inFull(t)?.test(
   'a guest who makes an account keeps the saves, also those that were not sent yet',
-  { timeout: 120_000 },
+  { timeout: timeLimit(120) },
   async (t) => {
     const world = await startGame(t, { config: { auth: { guests: true } } })
     const browser = await openBrowser(t)

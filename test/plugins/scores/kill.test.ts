@@ -10,13 +10,14 @@ import { startKillable } from '../../kit/killable-server.ts'
 import { PASSWORD } from '../../kit/platform.ts'
 import { publishAt } from '../../kit/remote-game.ts'
 import { freePort } from '../../kit/server.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { Visitor } from '../../kit/visitor.ts'
 
 /** The number of times that the server is killed. */
 const KILLS = amount(1, 100)
 const CLIENTS = 8
 
-t.setTimeout(480_000 + KILLS * 20_000)
+t.setTimeout(timeLimit(480 + KILLS * 20))
 
 /** What a client has submitted to a board that keeps sums. */
 interface Client {

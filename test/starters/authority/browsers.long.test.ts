@@ -5,6 +5,8 @@ import WebSocket from 'ws'
 import { start } from '../../bin/program.ts'
 import { openBrowser, openPage, type WatchedPage } from '../../kit/browser.ts'
 import { type Server, startServer } from '../../kit/server.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
+import { until as poll } from '../../kit/until.ts'
 import { ask } from '../../kit/upload.ts'
 import type { Visitor } from '../../kit/visitor.ts'
 import { deployFiles, mustAsk, signUp, tokenOf } from '../../system/cluster-players.ts'
@@ -13,7 +15,7 @@ import { playHonestly, settle } from './honest.ts'
 import { outcomeOf } from './outcome.ts'
 import { withRounds } from './short-rounds.ts'
 
-t.setTimeout(900_000)
+t.setTimeout(timeLimit(900))
 
 const ROUND_MS = 12_000
 const CONFIG = { blender: { driver: 'none' }, limits: { rateLimits: false } }
@@ -74,7 +76,9 @@ class BrowserPlayer {
   }
 
   async isIn(): Promise<void> {
-    await this.page.waitForFunction('window.room?.state.get("players")?.[room.me.id]', undefined, { timeout: 120_000 })
+    await this.page.waitForFunction('window.room?.state.get("players")?.[room.me.id]', undefined, {
+      timeout: timeLimit(120),
+    })
     // Every result of a finished round, once, as the platform announces them.
     await this.page.evaluate(`if (!window.results) {
       window.results = new Map()
@@ -120,7 +124,7 @@ interface Result {
 /** Compares what is kept of each player with the results that the pages have seen. */
 async function isKept(t: Test, yard: Yard, players: readonly BrowserPlayer[]) {
   for (const { page } of players) {
-    await page.waitForFunction('room.state.get("results").length === 0', undefined, { timeout: 120_000 })
+    await page.waitForFunction('room.state.get("results").length === 0', undefined, { timeout: timeLimit(120) })
   }
   const seen = (await Promise.all(players.map((player) => player.results()))).flat()
   const results = [...new Map(seen.map((result) => [`${result.id} ${result.round}`, result])).values()]
@@ -152,7 +156,7 @@ const SHOWN = `JSON.stringify({
 async function seeRounds({ name, page, complaints }: BrowserPlayer, { server }: Yard, further: number): Promise<void> {
   const before = (await page.evaluate(ROUNDS)) as number
   try {
-    await page.waitForFunction(`${ROUNDS} >= ${before + further}`, undefined, { timeout: 180_000 })
+    await page.waitForFunction(`${ROUNDS} >= ${before + further}`, undefined, { timeout: timeLimit(180) })
   } catch (cause) {
     const log = server.output().split('\n').slice(-20).join('\n')
     throw new Error(`${name} saw no further round: ${await page.evaluate(SHOWN)}\n${complaints.join('\n')}\n${log}`, {
@@ -239,13 +243,8 @@ function pidsOf(server: Server): Map<number, number[]> {
   return pids
 }
 
-async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 240_000
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`It did not come about that ${what}.`)
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-}
+/** Polls for what processes and browsers do after their start, which takes long beside other work. */
+const until = (holds: () => boolean | Promise<boolean>) => poll(holds, 240)
 
 /** The number of room sockets of each process. */
 async function socketsOf({ port }: Yard): Promise<number[]> {
@@ -260,10 +259,10 @@ t.test('two browsers play on two nodes, and across a kill -9 of each', async (t)
   if (!browser) return
   const yard = await openYard(t, 2)
   const { server } = yard
-  await until('both processes serve', () => pidsOf(server).size === 2)
+  await until(() => pidsOf(server).size === 2)
   const ada = await BrowserPlayer.enter(browser, yard, 'Ada', yard.ada)
   const grace = await BrowserPlayer.enter(browser, yard, 'Grace', yard.grace)
-  await until('they are on different nodes', async () => {
+  await until(async () => {
     const sockets = await socketsOf(yard)
     if (sockets.every((count) => count === 1)) return true
     await grace.page.reload()
@@ -280,7 +279,7 @@ t.test('two browsers play on two nodes, and across a kill -9 of each', async (t)
     // At the end of a round, while the results are being recorded.
     await seeRounds(ada, yard, 1)
     process.kill(pidsOf(server).get(number)?.at(-1) as number, 'SIGKILL')
-    await until('it is started again', () => (pidsOf(server).get(number)?.length ?? 0) >= 2)
+    await until(() => (pidsOf(server).get(number)?.length ?? 0) >= 2)
     await Promise.all([ada, grace].map((player) => seeRounds(player, yard, 1)))
     t.same(
       await Promise.all([ada, grace].map(({ page }) => page.evaluate('room.me.id'))),
@@ -297,7 +296,7 @@ t.test('two browsers play on two nodes, and across a kill -9 of each', async (t)
 t.test('a log has the lines of rooms on both nodes, for whoever follows it on either', async (t) => {
   const yard = await openYard(t, 2)
   const { server, portal, port, site, token, slug } = yard
-  await until('both processes serve', () => pidsOf(server).size === 2)
+  await until(() => pidsOf(server).size === 2)
   const env = { SERVICE_API_TOKEN: token, SERVICE_BASE_URL: portal }
   // Of several connections some are at each process.
   const followers = Array.from({ length: 3 }, () => start(t, ['logs', '--follow', '--game', slug, '--json'], { env }))
@@ -314,14 +313,14 @@ t.test('a log has the lines of rooms on both nodes, for whoever follows it on ei
   }
   while (rooms.length < 8) await enter()
   // The system spreads connections over the processes by chance. A player may have 20 sockets.
-  await until('there are sockets on both', async () => {
+  await until(async () => {
     if (Math.min(...(await socketsOf(yard))) > 0) return true
     if (rooms.length < 20) await enter()
     return false
   })
   for (const follower of followers) {
     for (const room of rooms) await follower.says(`"text":"${room} has bytes of Ada"`)
-    await until('all errors are there', () => follower.output().stdout.split('No bytes, please.').length > rooms.length)
+    await until(() => follower.output().stdout.split('No bytes, please.').length > rooms.length)
     t.match(follower.output().stdout, /"line":\d+,"column":\d+/)
     follower.process.kill('SIGINT')
   }

@@ -3,6 +3,7 @@
 import t, { type Test } from 'tap'
 import WebSocket from 'ws'
 import { type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { headersOf, RoomSocket, signInTo, upgrade } from '../../plugins/multiplayer/kit.ts'
 import { CHEATS, type Cheater, ROOM } from './cheats.ts'
 import { type Honest, playHonestly, settle } from './honest.ts'
@@ -53,7 +54,7 @@ class SocketCheater implements Cheater {
   }
 }
 
-t.test('whoever cheats wins nothing', { timeout: 300_000 }, async (t) => {
+t.test('whoever cheats wins nothing', { timeout: timeLimit(300) }, async (t) => {
   const platform = await startPlatform(t, { listen: true })
   const owner = await platform.signUp()
   const game = await platform.app.starters.create(owner.id, { starter: 'authority' })

@@ -9,11 +9,12 @@ import { start } from '../../bin/program.ts'
 import { machine } from '../../clients/cli/kit.ts'
 import { openBrowser, openPage } from '../../kit/browser.ts'
 import { startServer } from '../../kit/server.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { signUp, tokenOf } from '../../system/cluster-players.ts'
 
-t.setTimeout(600_000)
+t.setTimeout(timeLimit(600))
 
-const WAIT = { timeout: 120_000 }
+const WAIT = { timeout: timeLimit(120) }
 
 t.test('two windows play from a folder, and go on after each change', async (t) => {
   const browser = await openBrowser(t)

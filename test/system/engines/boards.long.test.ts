@@ -1,15 +1,18 @@
 // Boards in the engines of Chrome, Firefox and Safari: a page at the game's own address submits and shows scores, and so
 // does a frame of the portal.
+
 import t, { type Test } from 'tap'
 import { ENGINES, type EngineName, openEngine } from '../../kit/engines/engine.ts'
 import { cookiesOf } from '../../kit/engines/pages.ts'
 import { startPlatform } from '../../kit/platform.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 import { BEHIND_PROXY, startTlsProxy } from '../../kit/tls-proxy.ts'
 import { deploy } from '../../plugins/game-edge/kit.ts'
 
 const GAME = `<!doctype html><html lang="en"><title>Laps</title><h1>Laps</h1>
 <gameyard-board name="laps" limit="3"></gameyard-board><script type="module">
 import { board } from '/__service/scores.js'
+import { timeLimit } from '../../kit/time-limit.ts'
 // A driver waits for expressions, not for promises.
 window.submit = (score) => {
   window.answer = undefined
@@ -53,4 +56,4 @@ async function showsBoards(t: Test, name: EngineName): Promise<void> {
   await frame.waitFor(`(${SHOWN}) === '1 Ada 1:05, 2 Bo 1:10'`)
 }
 
-for (const name of ENGINES) t.test(`${name} shows boards`, { timeout: 240_000 }, (t) => showsBoards(t, name))
+for (const name of ENGINES) t.test(`${name} shows boards`, { timeout: timeLimit(240) }, (t) => showsBoards(t, name))

@@ -3,8 +3,9 @@ import t from 'tap'
 import { openArrivals, openFirstStart } from '../../kit/arrival-showcase.ts'
 import { openBrowser } from '../../kit/browser.ts'
 import { checkPages, VIEWS } from '../../kit/portal-pages.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 
-t.setTimeout(1_800_000)
+t.setTimeout(timeLimit(1800))
 
 t.test('every page that people come in by is sound, and so are those of an empty platform', async (t) => {
   const browser = await openBrowser(t)

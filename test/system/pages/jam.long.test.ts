@@ -3,8 +3,9 @@ import t from 'tap'
 import { openBrowser } from '../../kit/browser.ts'
 import { jamPagesOf, openJamShowcase } from '../../kit/jam-showcase.ts'
 import { checkPages, VIEWS } from '../../kit/portal-pages.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 
-t.setTimeout(1_800_000)
+t.setTimeout(timeLimit(1800))
 
 for (const stage of ['begun', 'voting', 'results'] as const)
   t.test(`every page of a jam is sound: ${stage}`, async (t) => {

@@ -2,8 +2,9 @@
 import t from 'tap'
 import { VIEWS } from '../../kit/portal-pages.ts'
 import { checkShowcase } from '../../kit/showcase-pages.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
 
-t.setTimeout(1_800_000)
+t.setTimeout(timeLimit(1800))
 
 t.test('every page is sound: axe-core, one title, no overflow, no shift, little script, nothing from elsewhere', (t) =>
   checkShowcase(t, VIEWS.phone),

@@ -3,7 +3,6 @@ import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { defineEntity, p } from '@mikro-orm/core'
 import t, { type Test } from 'tap'
 import type { Database } from '../../../../core/data/database.ts'
@@ -13,6 +12,7 @@ import { FolderChannel, StopSender } from '../../../../core/data/moving/write-st
 import local from '../../../../drivers/bus/local.ts'
 import { driverContext } from '../../../kit/driver-context.ts'
 import { needsPostgres, startPostgres } from '../../../kit/postgres.ts'
+import { until } from '../../../kit/until.ts'
 import { log, migrationOf, movePlaces, newPlace, openPlace, type TestPlace } from './places.ts'
 
 const Thing = defineEntity({
@@ -154,7 +154,7 @@ t.test('a move that ends in its last step leaves one place that accepts changes,
     throw new Error('failed')
   })
   await t.rejects(movePlaces(from, to, { ...schema, writeStop: failed.writeStop }), { message: 'failed' })
-  while (gate.closed) await sleep(10)
+  await until(() => !gate.closed)
   await insert('kept')
   await isIncomplete()
 
