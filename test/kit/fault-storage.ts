@@ -6,7 +6,8 @@ export interface Fault {
   failOn: number
   /**
    * `before`: the operation has no effect. `after`: it took effect, but its result is lost. `mid-stream`: the bytes of
-   * a put or a get, or a list, end after the first chunk, and half of many blobs is stored; other operations fail as with `before`. Default: `before`.
+   * a put or a get, or a list, end after the first chunk, and half of many blobs is stored; other operations fail as
+   * with `before`. Default: `before`.
    */
   mode?: 'before' | 'after' | 'mid-stream'
   error?: Error

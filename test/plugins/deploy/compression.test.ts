@@ -2,10 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
+import type { Storage } from '../../../drivers/storage/interface.ts'
 import { GarbageCollector } from '../../../plugins/deploy/blobs/garbage-collector.ts'
 import { Compression } from '../../../plugins/deploy/compression/compression.ts'
 import { Compressor } from '../../../plugins/deploy/compression/compressor.ts'
 import { BlobVariant } from '../../../plugins/deploy/entities.ts'
+import { faultyStorage } from '../../kit/fault-storage.ts'
 import { type Platform, startPlatform } from '../../kit/platform.ts'
 import { type Build, deploy, filesOf, sha256 } from './build.ts'
 
@@ -124,15 +126,14 @@ t.test('what was superseded meanwhile is not compressed', async (t) => {
   await deploy(platform, program, game.id, { 'index.html': 'first', ...Object.fromEntries(scripts) })
   platform.clock.advance(1)
   let superseded: Promise<unknown> | undefined
-  const storage = Object.create(app.storage, {
-    get: {
-      async value(key: string) {
-        superseded ??= deploy(platform, program, game.id, { 'index.html': 'second', 'main.js': code('second') })
-        await superseded
-        return app.storage.get(key)
-      },
+  const storage: Storage = {
+    ...faultyStorage(app.storage, { failOn: Number.POSITIVE_INFINITY }),
+    async get(key) {
+      superseded ??= deploy(platform, program, game.id, { 'index.html': 'second', 'main.js': code('second') })
+      await superseded
+      return app.storage.get(key)
     },
-  })
+  }
   const compression = new Compression({
     ...{ db: app.db, clock: app.clock, events: app.events, games: app.games, workerPrograms: app.workerPrograms },
     ...{ deploys: app.deploys, storage },
