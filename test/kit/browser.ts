@@ -94,7 +94,6 @@ export interface WatchedPage {
 /** Opens a page in a separate context (cookies, colour scheme, size) and records its errors. */
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<WatchedPage> {
   const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
-  context.setDefaultTimeout(timeLimit())
   const page = await context.newPage()
   return { page, context, complaints: complaintsOf(page) }
 }
