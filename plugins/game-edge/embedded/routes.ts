@@ -6,7 +6,7 @@ import { SignInFailed } from '../errors.ts'
 import { sendPage, signInWindowPage } from '../pages.ts'
 import { installAnswers, shared } from '../sign-in/answers.ts'
 import { saysNothing } from '../sign-in/cookies.ts'
-import { returnPath } from '../sign-in/return-to.ts'
+import { gamePath } from '../sign-in/game-path.ts'
 
 const Body = Type.Object({
   ticket: Type.String({ maxLength: 100, description: 'Of the page around the frame: good once, for a minute.' }),
@@ -41,7 +41,7 @@ export const embeddedRoutes: Routes = async (app) => {
       reply.header('set-cookie', await sessions.start(request.raw, place.host, place.game, granted))
       reply.header('content-security-policy', `frame-ancestors ${app.origins.portal}`)
       embedded.count(place.game, granted.player.id)
-      return reply.redirect(returnPath(request.query.returnTo, app.edge.originOf(request)), 303)
+      return reply.redirect(gamePath(request.query.returnTo, app.edge.originOf(request)), 303)
     },
   )
 

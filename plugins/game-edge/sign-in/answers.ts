@@ -4,7 +4,7 @@ import type { Routes } from '../../../core/http/routes.ts'
 import { refuseServiceWorker } from '../edge.ts'
 import { sendPage, signInFailedPage } from '../pages.ts'
 import { isFramed } from './cookies.ts'
-import { returnPath } from './return-to.ts'
+import { gamePath } from './game-path.ts'
 
 /** The common options of all sign-in routes of a game's origin. */
 export const shared = { config: { auth: 'none' }, constraints: { origin: 'game' } } as const
@@ -46,5 +46,5 @@ const goesToBrowser = (request: FastifyRequest): boolean =>
 function sendToGame(app: Parameters<Routes>[0], request: FastifyRequest, reply: FastifyReply): FastifyReply | null {
   if (!isFramed(request.raw) && request.routeOptions.url !== '/auth/service/embed') return null
   const { returnTo } = request.query as { returnTo?: unknown }
-  return reply.redirect(returnPath(returnTo, app.edge.originOf(request)), 303)
+  return reply.redirect(gamePath(returnTo, app.edge.originOf(request)), 303)
 }

@@ -8,7 +8,7 @@ import type { Game } from '../../games/index.ts'
 import { InvalidGrant } from '../../oauth-idp/index.ts'
 import { SignInFailed } from '../errors.ts'
 import { clearCookie, cookieName, cookieSite, setCookie } from './cookies.ts'
-import { returnPath } from './return-to.ts'
+import { gamePath } from './game-path.ts'
 import { SealedTokens } from './sealed-tokens.ts'
 import type { GameSessions } from './sessions.ts'
 
@@ -75,7 +75,7 @@ export class SignInFlow {
     const state = randomText(16)
     const verifier = randomText(32)
     const origin = this.#app.origins.atHost(host)
-    const returnTo = query.window ? WINDOW_PATH : returnPath(query.returnTo, origin)
+    const returnTo = query.window ? WINDOW_PATH : gamePath(query.returnTo, origin)
     const flow: Flow = { verifier, returnTo, embedded: query.embedded }
     const expiresAt = new Date(this.#app.clock.now().getTime() + FLOW_SECONDS * 1000)
     const site = cookieSite(request, host, this.#app.origins.secure)

@@ -6,7 +6,7 @@ import { GameSessionAnswer } from '../schemas.ts'
 import { installAnswers, shared } from './answers.ts'
 import { isFramed, saysNothing } from './cookies.ts'
 import { SignInFlow, type Step } from './flow.ts'
-import { returnPath } from './return-to.ts'
+import { gamePath } from './game-path.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 4096 }))
 
@@ -87,7 +87,7 @@ export const signInRoutes: Routes = async (app) => {
       const { returnTo } = request.query as { returnTo?: string }
       // Links and forms redirect to the game; scripts get a response.
       if (/\btext\/html\b/.test(request.headers.accept ?? '')) {
-        const to = returnPath(returnTo, app.edge.originOf(request))
+        const to = gamePath(returnTo, app.edge.originOf(request))
         // A frame may hold a token, which only a script can delete.
         if (isFramed(request.raw) || saysNothing(request.raw, app.origins.secure))
           return sendPage(reply, signedOutPage(app.edge.script('frame-page.js'), to), 200)

@@ -2,9 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { callerAddress } from '../../../core/http/rate-limit.ts'
 import type { Routes } from '../../../core/http/routes.ts'
+import { returnPath } from '../../../core/origins/return-path.ts'
 import { Button, Form, html, Row, renderPage } from '../../../core/pages/index.ts'
 import { type FormProblem, formProblemOf } from '../form-problems.ts'
-import { safeReturnTo } from '../return-to.ts'
 import { renderMailSent } from './recovery-pages.ts'
 import { SignInPage, SignUpPage } from './sign-in-page.ts'
 
@@ -52,7 +52,7 @@ export const playerPages: Routes = async (app) => {
   const workScripts = signUp.challenge.isRequired ? ['sign-up-work.js'] : []
 
   app.get('/sign-in', { ...looks, schema: { querystring: PageQuery } }, async (request, reply) => {
-    const returnTo = safeReturnTo(request.query.returnTo, portal)
+    const returnTo = returnPath(request.query.returnTo, portal)
     if (isSignedIn(request) && request.query.prompt !== 'login') return reply.redirect(returnTo, 303)
     return signInPage(reply, { returnTo, done: request.query.done })
   })
@@ -62,7 +62,7 @@ export const playerPages: Routes = async (app) => {
     { ...acts, schema: { body: Type.Object({ email: Text, password: Text, returnTo: Text }) } },
     async (request, reply) => {
       const { email = '', password = '' } = request.body
-      const returnTo = safeReturnTo(request.body.returnTo, portal)
+      const returnTo = returnPath(request.body.returnTo, portal)
       try {
         const { player, epoch } = await passwords.authenticate({ email, password }, callerAddress(request))
         await sessions.start(reply, player.id, epoch)
@@ -78,7 +78,7 @@ export const playerPages: Routes = async (app) => {
     { ...acts, schema: { body: Type.Object({ name: Text, returnTo: Text, work: Text }) } },
     async (request, reply) => {
       const { name = '', work } = request.body
-      const returnTo = safeReturnTo(request.body.returnTo, portal)
+      const returnTo = returnPath(request.body.returnTo, portal)
       try {
         const guest = await signUp.guest(name, { address: callerAddress(request), work })
         await sessions.start(reply, guest.id)
@@ -90,14 +90,14 @@ export const playerPages: Routes = async (app) => {
   )
 
   app.get('/sign-up', { ...looks, schema: { querystring: PageQuery } }, async (request, reply) => {
-    const returnTo = safeReturnTo(request.query.returnTo, portal)
+    const returnTo = returnPath(request.query.returnTo, portal)
     if (isSignedIn(request)) return reply.redirect(returnTo, 303)
     return signUpPage(reply, { returnTo })
   })
 
   app.post('/sign-up', { ...acts, schema: { body: NewAccount } }, async (request, reply) => {
     const { email = '', password = '', name = '', work } = request.body
-    const returnTo = safeReturnTo(request.body.returnTo, portal)
+    const returnTo = returnPath(request.body.returnTo, portal)
     try {
       const player = await signUp.begin({ email, password, name }, { address: callerAddress(request), work })
       if (!player) return renderMailSent(app, reply, email)

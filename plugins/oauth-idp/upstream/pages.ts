@@ -2,9 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { callerOf } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
+import { returnPath } from '../../../core/origins/return-path.ts'
 import { Avatar, Button, Form, html, renderPage } from '../../../core/pages/index.ts'
 import { UpstreamFailed } from '../errors.ts'
-import { safeReturnTo } from '../return-to.ts'
 import type { Provider } from './providers.ts'
 
 const constraints = { origin: 'portal' }
@@ -32,7 +32,7 @@ export const upstreamPages: Routes = async (app) => {
     async (request, reply) => {
       const provider = upstream.provider(request.params.provider)
       const flow = await provider.connect()
-      const returnTo = safeReturnTo(request.query.returnTo, portal)
+      const returnTo = returnPath(request.query.returnTo, portal)
       reply.setCookie(RETURN_COOKIE, returnTo, { ...cookie, maxAge: 600 }).header('cache-control', 'no-store')
       return reply.redirect(await flow.generateAuthorizationUri(request as never, reply as never), 303)
     },
@@ -43,7 +43,7 @@ export const upstreamPages: Routes = async (app) => {
     { ...looks, schema: { params: ProviderParams } },
     async (request, reply) => {
       const provider = upstream.provider(request.params.provider)
-      const returnTo = safeReturnTo(request.cookies[RETURN_COOKIE], portal)
+      const returnTo = returnPath(request.cookies[RETURN_COOKIE], portal)
       reply.clearCookie(RETURN_COOKIE, cookie).header('cache-control', 'no-store')
       const { error } = request.query as { error?: unknown }
       if (error === 'access_denied') return reply.redirect('/sign-in', 303)

@@ -262,9 +262,13 @@ t.test('pages send whoever is not signed in to sign in and back; scripts get the
   t.match(await ask('/pages/session'), { status: 401 }, 'an error page as long as nobody owns sign-in')
   app.auth.signInPath = '/enter'
   const page = await ask('/pages/session?tab=a&b=%20c')
-  t.match(page, { status: 303, headers: { location: '/enter?returnTo=%2Fpages%2Fsession%3Ftab%3Da%26b%3D%2520c' } })
+  t.match(page, { status: 303, headers: { location: /^\/enter\?returnTo=%2Fpages%2Fsession%3Ftab%3Da%26b%3D%2520c$/ } })
   const posted = await ask('/pages/session', own, { method: 'POST' })
-  t.match(posted, { status: 303, headers: { location: '/enter?returnTo=%2F' } }, 'a lost form can not be sent again')
+  t.match(
+    posted,
+    { status: 303, headers: { location: /^\/enter\?returnTo=%2F$/ } },
+    'a lost form can not be sent again',
+  )
   const elsewhere = await ask('//evil.example/pages/session')
   t.notMatch(elsewhere.headers.location ?? '', /returnTo=\/\/|evil/, 'nobody is sent elsewhere')
   const wrong = await ask('/pages/session', bearer('api-token'))

@@ -295,7 +295,7 @@ t.test('sign-in of coding assistants', async (t) => {
     const denied = await decide(ada, authorizeUrl(client, { ...asked, redirect_uri }), 'deny')
     t.equal(redirectParameters(denied, redirect_uri)?.error, 'access_denied')
     const query = new URLSearchParams({ client_id: client.clientId, post_logout_redirect_uri: redirect_uri })
-    t.match(await stranger.get(`/oauth/logout?${query}`), { status: 303, headers: { location: '/' } })
+    t.match(await stranger.get(`/oauth/logout?${query}`), { status: 303, headers: { location: /^\/$/ } })
   })
 
   t.test('pages of a client that registered itself call the token endpoint once a player has allowed it', async (t) => {

@@ -59,7 +59,10 @@ t.test('files are served as they were uploaded', async (t) => {
 t.test('a path that is no file is its folder’s page, else the start page', async (t) => {
   const { get } = await published(t)
   t.match(await get('/help/'), { status: 200, text: '<p>Help, as a fragment</p>' })
-  t.match(await get('/help?a=1'), { status: 302, headers: { location: '/help/?a=1', 'cache-control': 'no-cache' } })
+  t.match(await get('/help?a=1'), {
+    status: 302,
+    headers: { location: /^\/help\/\?a=1$/, 'cache-control': 'no-cache' },
+  })
   for (const path of ['/', '/level/3', '/level/', '/missing.js', '/constructor', '/__proto__']) {
     const page = await get(path)
     t.match(page, { status: 200, headers: { 'content-type': /^text\/html/, 'cache-control': 'no-cache' } }, path)

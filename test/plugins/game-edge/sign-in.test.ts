@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
-import { returnPath } from '../../../plugins/game-edge/sign-in/return-to.ts'
+import { gamePath } from '../../../plugins/game-edge/sign-in/game-path.ts'
 import { type Client, type PlatformOptions, startPlatform } from '../../kit/platform.ts'
+import { HOSTILE_PATHS, SAFE_PATHS } from '../../kit/return-paths.ts'
 
 async function withGame(t: Test, options: PlatformOptions = {}) {
   const platform = await startPlatform(t, options)
@@ -52,7 +53,10 @@ t.test('a player signs in to a game and out again', async (t) => {
   })
   const authorized = await player.get(pathOf(authorize.href))
   const back = await player.get(pathOf(authorized.headers.location), { host })
-  t.match(back, { status: 302, headers: { location: '/level?n=3', 'cross-origin-resource-policy': 'cross-origin' } })
+  t.match(back, {
+    status: 302,
+    headers: { location: /^\/level\?n=3$/, 'cross-origin-resource-policy': 'cross-origin' },
+  })
 
   const session = await player.get('/auth/service/session', { host })
   t.strictSame(Object.keys(session.body).sort(), ['expiresAt', 'scope', 'signedIn', 'user'])
@@ -63,7 +67,7 @@ t.test('a player signs in to a game and out again', async (t) => {
   t.strictSame((await player.get('/auth/service/session', { host })).body, { signedIn: false })
   await signIn(player, host)
   const link = await player.get('/auth/service/logout?returnTo=/bye', { host, headers: { accept: 'text/html' } })
-  t.match(link, { status: 303, headers: { location: '/bye' } })
+  t.match(link, { status: 303, headers: { location: /^\/bye$/ } })
   t.strictSame((await player.get('/auth/service/session', { host })).body, { signedIn: false })
 })
 
@@ -141,18 +145,17 @@ t.test('flows that nobody ends do not fill the cookie header', async (t) => {
 t.test('embedded, a player who is not signed in at the portal gets back to the game', async (t) => {
   const { platform, host } = await withGame(t)
   const back = await signIn(platform.stranger, host, '/auth/service/start?embed=1&returnTo=/play')
-  t.match(back, { status: 302, headers: { location: '/play' } })
+  t.match(back, { status: 302, headers: { location: /^\/play$/ } })
   t.strictSame((await platform.stranger.get('/auth/service/session', { host })).body, { signedIn: false })
 })
 
 t.test('the way back leads to the game only', async (t) => {
   const origin = 'http://pong.localhost:8080'
-  for (const path of ['/', '/a/b?c=d#e', '/%2f%2fevil', '/a//b']) t.equal(returnPath(path, origin), path)
-  const foreign = ['//evil.example', '/\\evil.example', 'https://evil.example', 'javascript:alert(1)', '/\t/evil', '']
-  for (const path of [...foreign, '/a\nb', '\\\\evil', '/..//evil.example', '/.//evil.example', '/auth/service/start'])
-    t.equal(returnPath(path, origin), '/', path)
-  t.equal(returnPath(undefined, origin), '/')
-  t.equal(returnPath(`/${'a'.repeat(3000)}`, origin), '/')
+  for (const [wanted, path] of SAFE_PATHS) t.equal(gamePath(wanted, origin), path)
+  for (const path of [...HOSTILE_PATHS, '/auth/service/start', '/a/../auth/service/logout'])
+    t.equal(gamePath(path, origin), '/', JSON.stringify(path))
+  t.equal(gamePath(undefined, origin), '/')
+  t.equal(gamePath(`/${'a'.repeat(3000)}`, origin), '/')
 })
 
 t.test('a session is worth nothing on another game, doubled, or edited', async (t) => {

@@ -23,7 +23,7 @@ t.test('a game moves to another address; the old one leads there for 90 days', a
   t.match(await app.games.movedFrom('pong'), { id: game.id, slug: 'ping' })
   t.equal(await app.games.movedFrom('ping'), null)
   t.equal(await app.games.movedFrom('nothing'), null)
-  t.match(await stranger.get('/games/pong'), { status: 302, headers: { location: '/games/ping' } })
+  t.match(await stranger.get('/games/pong'), { status: 302, headers: { location: /^\/games\/ping$/ } })
   const [oauth] = (await program.get('/api/oauth/apps')).body.apps
   t.match(oauth, {
     redirectUris: ['http://ping.localhost:8080/auth/service/callback'],
@@ -32,7 +32,7 @@ t.test('a game moves to another address; the old one leads there for 90 days', a
 
   t.equal((await app.games.create(player.id, { title: 'Pong', description: '' })).slug, 'pong-2', 'the old one rests')
   t.match(await program.patch('/api/games/ping', { slug: 'pong' }), { status: 200 }, 'but the game may return to it')
-  t.match(await stranger.get('/games/ping'), { status: 302, headers: { location: '/games/pong' } })
+  t.match(await stranger.get('/games/ping'), { status: 302, headers: { location: /^\/games\/pong$/ } })
   clock.advance(91 * DAY)
   t.equal(await app.games.movedFrom('ping'), null)
   t.equal((await stranger.get('/games/ping')).status, 404)
@@ -98,7 +98,7 @@ t.test('the form moves a game too, and says why not', async (t) => {
   t.match(wrong.text, /single hyphens/)
   t.match((await player.submit('/games/form-move/settings/address', { slug: 'www' })).text, /reserved for the platform/)
   const moved = await player.submit('/games/form-move/settings/address', { slug: 'elsewhere' })
-  t.match(moved, { status: 303, headers: { location: '/games/elsewhere/settings?saved#address' } })
+  t.match(moved, { status: 303, headers: { location: /^\/games\/elsewhere\/settings\?saved#address$/ } })
 })
 
 t.test('a new title renames the OAuth application, and a new secret ends the old one', async (t) => {

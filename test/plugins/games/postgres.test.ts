@@ -25,7 +25,7 @@ t.test('moves, media, analytics, invitations and removals hold on PostgreSQL', n
   const answers = await Promise.all(games.map(({ id }) => program.patch(`/api/games/${id}`, { slug: 'wanted' })))
   t.same(answers.map(({ status }) => status).sort(), [200, 409, 409, 409, 409, 409], 'one address, one game')
   const moved = games[answers.findIndex(({ status }) => status === 200)]
-  t.match(await stranger.get(`/games/${moved.slug}`), { status: 302, headers: { location: '/games/wanted' } })
+  t.match(await stranger.get(`/games/${moved.slug}`), { status: 302, headers: { location: /^\/games\/wanted$/ } })
 
   const uploads = await Promise.all(
     Array.from({ length: 14 }, () => sendFile(program, `/api/games/${game.id}/media`, png(4, 4))),

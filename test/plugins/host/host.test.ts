@@ -83,10 +83,10 @@ t.test('a job that failed is seen with its error, and tried anew', async (t) => 
   t.notMatch(text, /oven\.ts|word/, 'neither stack nor payload')
   t.match(await host.submit(`/admin/jobs/${id}/retry`, {}), {
     status: 303,
-    headers: { location: '/admin/jobs?retried' },
+    headers: { location: /^\/admin\/jobs\?retried$/ },
   })
   t.match(await app.db.em().findOne(BackgroundJob, { id }), { state: 'queued', attempts: 0 })
-  t.match(await host.submit(`/admin/jobs/${id}/retry`, {}), { headers: { location: '/admin/jobs' } }, 'once')
+  t.match(await host.submit(`/admin/jobs/${id}/retry`, {}), { headers: { location: /^\/admin\/jobs$/ } }, 'once')
 })
 
 t.test('the log is shown as it was written, and the configuration with its secrets masked', async (t) => {

@@ -3,6 +3,7 @@ import { Passkey } from '../../../plugins/oauth-idp/passkeys/entities.ts'
 import { UpstreamAccount } from '../../../plugins/oauth-idp/upstream/entities.ts'
 import { exchange, obtainCode, registerApp } from '../../kit/oauth.ts'
 import { Client, PASSWORD, type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
+import { HOSTILE_PATHS } from '../../kit/return-paths.ts'
 
 const only = ['oauth-idp', 'tokens']
 const config = { auth: { guests: true } }
@@ -28,11 +29,35 @@ t.test('the form on the sign-in page lets a guest in and goes on to the game', a
   const refused = await browser.submit('/guest', { name: '', returnTo: '/settings' })
   t.match(refused, { status: 400, text: /Enter a name/ })
   const answer = await browser.submit('/guest', { name: 'Ada', returnTo: '/settings' })
-  t.match(answer, { status: 303, headers: { location: '/settings' } })
+  t.match(answer, { status: 303, headers: { location: /^\/settings$/ } })
   const away = await new Client(platform.app).submit('/guest', { name: 'Eve', returnTo: 'https://evil.example' })
   t.equal(away.headers.location, '/')
   const foreign = await browser.post('/api/auth/guest', { name: 'X' }, { headers: { origin: 'https://evil.example' } })
   t.equal(foreign.status, 403)
+})
+
+t.test('no door of the portal leads to another site', async (t) => {
+  const platform = await startPlatform(t, { only, config })
+  const player = await platform.signUp()
+  for (const returnTo of HOSTILE_PATHS) {
+    const query = new URLSearchParams({ returnTo })
+    for (const page of ['/sign-in', '/sign-up']) {
+      const { status, headers } = await player.get(`${page}?${query}`)
+      // NUL is refused in every text.
+      const expected = returnTo.includes('\0') ? [400, undefined] : [303, '/']
+      t.same([status, headers.location], expected, `${page} ${JSON.stringify(returnTo)}`)
+      // Forms, links and the script of passkeys take the way back from the page.
+      t.notMatch((await platform.stranger.get(`${page}?${query}`)).text, 'evil.example')
+    }
+  }
+  const account = { email: player.account.email, password: PASSWORD }
+  for (const returnTo of ['/.//evil.example', '/%2e//evil.example']) {
+    const browser = () => new Client(platform.app)
+    t.equal((await browser().submit('/guest', { name: 'Eve', returnTo })).headers.location, '/')
+    t.equal((await browser().submit('/sign-in', { ...account, returnTo })).headers.location, '/')
+    const eve = { email: `eve${returnTo.length}@example.org`, password: PASSWORD, name: 'Eve', returnTo }
+    t.equal((await browser().submit('/sign-up', eve)).headers.location, '/')
+  }
 })
 
 t.test('guests are let in only where the configuration says so', async (t) => {

@@ -183,9 +183,9 @@ t.test('a game signs its player out, and nobody else can without being asked', a
   ]) {
     const parameters = { client_id: app.clientId, post_logout_redirect_uri: address }
     const stranger = await platform.stranger.get(logout(parameters))
-    t.match(stranger, { status: 303, headers: { location: '/' } }, address)
+    t.match(stranger, { status: 303, headers: { location: /^\/$/ } }, address)
     const confirmed = await (await platform.signUp()).submit('/oauth/logout/confirm', parameters)
-    t.match(confirmed, { status: 303, headers: { location: '/' } }, `${address}, confirmed`)
+    t.match(confirmed, { status: 303, headers: { location: /^\/$/ } }, `${address}, confirmed`)
   }
   const posted = await platform.stranger.submit(
     '/oauth/logout',

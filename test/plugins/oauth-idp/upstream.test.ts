@@ -31,7 +31,7 @@ t.test('an account elsewhere signs in: a new player at first, the same one later
   const address = new URL(out.headers.location as string)
   t.match(address.searchParams.get('code_challenge_method'), 'S256')
   t.equal(address.searchParams.get('redirect_uri'), CALLBACK)
-  t.match(await through(browser, '?returnTo=/settings'), { status: 303, headers: { location: '/settings' } })
+  t.match(await through(browser, '?returnTo=/settings'), { status: 303, headers: { location: /^\/settings$/ } })
   const { user } = (await browser.get('/api/auth/session')).body
   t.match(user, { name: 'Ada Upstream', email: 'ada@example.org', emailVerified: true, isGuest: false })
 
@@ -51,7 +51,7 @@ t.test('an account elsewhere signs in: a new player at first, the same one later
   )
   const credentials = { email: 'ada@example.org', password: PASSWORD }
   t.equal((await new Client(platform.app).post('/api/auth/sign-in', credentials)).status, 200)
-  const away = await through(new Client(platform.app), '?returnTo=https://evil.example')
+  const away = await through(new Client(platform.app), '?returnTo=/.//evil.example')
   t.equal(away.headers.location, '/')
 })
 
@@ -60,7 +60,7 @@ t.test('an unverified address is no address', async (t) => {
   const owner = await platform.signUp({ email: 'ada@example.org' })
   person.current = { sub: 'mallory', name: 'Mallory', email: 'ada@example.org', email_verified: false }
   const browser = new Client(platform.app)
-  t.match(await through(browser), { status: 303, headers: { location: '/' } })
+  t.match(await through(browser), { status: 303, headers: { location: /^\/$/ } })
   const { user } = (await browser.get('/api/auth/session')).body
   t.not(user.id, owner.id)
   t.equal(user.email, null)
