@@ -8,6 +8,7 @@ import type {
   FastifySerializerCompiler,
 } from 'fastify'
 import type { ErrorDetail } from '../errors.ts'
+import { VISIBLE_PATTERN } from '../visible-text.ts'
 
 const base = { useDefaults: true, removeAdditional: false, allErrors: true, strict: false } as const
 
@@ -73,7 +74,9 @@ export function validationDetails(error: FastifyError): ErrorDetail[] {
           ? 'is required'
           : issue.keyword === 'enum'
             ? `must be one of ${(issue.params.allowedValues as unknown[]).join(', ')}`
-            : (issue.message ?? 'is not valid')
+            : issue.params.pattern === VISIBLE_PATTERN
+              ? 'must have a visible character'
+              : (issue.message ?? 'is not valid')
     return { path: field.slice(0, LONGEST_PATH) || '(body)', message }
   })
 }

@@ -1,4 +1,5 @@
 import { html, inlineCode, type View } from '../pages/html.ts'
+import { VISIBLE_PATTERN } from '../visible-text.ts'
 
 /** The subset of JSON Schema (2020-12) that the routes use. */
 export interface JsonSchema {
@@ -133,7 +134,7 @@ function limitsOf(schema: JsonSchema): string[] {
     ...range(minLength, maxLength, ' characters'),
     ...range(minimum, maximum, ''),
     ...range(minItems, maxItems, ' items'),
-    ...(pattern ? [`matches ${pattern}`] : []),
+    ...(pattern ? [pattern === VISIBLE_PATTERN ? 'has a visible character' : `matches ${pattern}`] : []),
     ...(schema.default === undefined ? [] : [`default ${JSON.stringify(schema.default)}`]),
   ]
 }

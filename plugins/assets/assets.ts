@@ -5,6 +5,7 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
 import { Conflict, InvalidRequest, NotFound } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
+import { visibleText } from '../../core/visible-text.ts'
 import { assertRoom } from '../../drivers/storage/interface.ts'
 import { AssetStore, type AssetsParts } from './asset-store.ts'
 import { Changes } from './changes.ts'
@@ -166,7 +167,7 @@ export class Assets extends AssetStore {
     const { db, jobs, quotas } = this.#parts
     const { id, ownerId, now, fields, intake } = asset
     const source: AssetSource = fields.source ?? { kind: 'upload' }
-    const title = fields.title.trim()
+    const title = visibleText(fields.title)
     const tags = [...new Set(fields.tags ?? [])]
     const bytes = intake.files.reduce((sum, { size }) => sum + size, 0)
     const uploaded = source.kind === 'upload' ? bytes : 0

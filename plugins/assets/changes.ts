@@ -1,6 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import { PROGRAM, recordAction } from '../../core/data/audit.ts'
 import { Conflict, NotFound } from '../../core/errors.ts'
+import { visibleText } from '../../core/visible-text.ts'
 import type { AssetStore, AssetsParts } from './asset-store.ts'
 import { AppliedClip, AssetClip, AssetRow, AssetTerm, FormerAssetSlug } from './entities.ts'
 import { CuratedAsset } from './errors.ts'
@@ -43,7 +44,7 @@ export class Changes {
         await rest(em, row)
         row.slug = slug
       }
-      if (title !== undefined) row.title = title.trim()
+      if (title !== undefined) row.title = visibleText(title)
       if (tags) row.tags = [...new Set(tags)]
       if (description !== undefined) row.description = description
       if (license !== undefined) row.license = license

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { PageQuery, pageOf } from '../../core/http/pagination.ts'
+import { VISIBLE_PATTERN } from '../../core/visible-text.ts'
 
 export const KINDS = ['model', 'pack', 'image', 'audio', 'animation'] as const
 export type Kind = (typeof KINDS)[number]
@@ -24,7 +25,7 @@ export type LodReason = (typeof LOD_REASONS)[number]
 const Nullable = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>
   Type.Union([schema, Type.Null()])
 
-const Title = Type.String({ minLength: 1, maxLength: 120, pattern: '\\S' })
+const Title = Type.String({ minLength: 1, maxLength: 120, pattern: VISIBLE_PATTERN })
 const Description = Type.String({ maxLength: 20_000 })
 /** An SPDX expression: identifiers, `WITH`, `AND`, `OR` and brackets. */
 const License = Type.String({

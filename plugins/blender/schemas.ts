@@ -1,5 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { PageQuery, pageOf } from '../../core/http/pagination.ts'
+import { VISIBLE_PATTERN } from '../../core/visible-text.ts'
 
 /** The plugin's values in `limits`. */
 export const BlenderLimits = {
@@ -42,7 +43,7 @@ export type JobStatus = (typeof STATUSES)[number]
 export const ARTIFACTS = ['model.glb', 'preview.png', 'inspection.json', 'scene.blend'] as const
 export type ArtifactName = (typeof ARTIFACTS)[number]
 
-const Name = Type.String({ minLength: 1, maxLength: 120, pattern: '\\S', description: 'For people.' })
+const Name = Type.String({ minLength: 1, maxLength: 120, pattern: VISIBLE_PATTERN, description: 'For people.' })
 const Parameters = Type.Record(Type.String({ maxLength: 60 }), Type.Unknown(), {
   maxProperties: 60,
   description: "Values for the template's parameters, or for the script's own `job.param`.",

@@ -1,6 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
+import { visibleText } from '../../core/visible-text.ts'
 import { redirectUriOf } from '../oauth-idp/index.ts'
 import { Activity } from './activity/activity.ts'
 import { changedFields, fieldsOf, recordActivity } from './activity/record.ts'
@@ -105,7 +106,7 @@ export class Games extends GameLookup {
     const { db, clock, identity, origins, quotas } = this.#parts
     const createdAt = clock.now()
     const id = newId('gam', createdAt)
-    const title = fields.title.trim()
+    const title = visibleText(fields.title)
     const url = fields.url === undefined ? null : webAddress(fields.url)
     const tags = [...new Set(fields.tags ?? [])]
     const oauth = await db.transaction(async (em) => {
@@ -188,7 +189,7 @@ export class Games extends GameLookup {
       const fields = fieldsOf(row)
       const from = row.externalUrl ?? null
       Object.assign(row, plain)
-      if (title !== undefined) row.title = title.trim()
+      if (title !== undefined) row.title = visibleText(title)
       if (visibility !== undefined) setVisibility(row, visibility)
       if (plain.tags) row.tags = [...new Set(plain.tags)]
       if (settings) row.settings = settingsWith(row.settings, settings)

@@ -1,11 +1,12 @@
 import Type, { type Static } from 'typebox'
 import { PageQuery, pageOf } from '../../core/http/pagination.ts'
+import { VISIBLE_PATTERN } from '../../core/visible-text.ts'
 
 export const Visibility = Type.Union([Type.Literal('public'), Type.Literal('private')], {
   description: 'A private game is absent from the catalog and answers 404 to all but its owner.',
 })
 
-const Title = Type.String({ minLength: 1, maxLength: 120, pattern: '\\S' })
+const Title = Type.String({ minLength: 1, maxLength: 120, pattern: VISIBLE_PATTERN })
 const Description = Type.String({ maxLength: 20_000 })
 /** The pattern of a slug. `--` separates slug and preview in a host name, which needs room for both. */
 export const SLUG_PATTERN = '^(?!.*--)[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?$'
@@ -172,7 +173,14 @@ export type GameChanges = Static<typeof GameChanges>
 export type SettingsChanges = Static<typeof SettingsChanges>
 
 export const Appeal = Type.Object(
-  { text: Type.String({ minLength: 1, maxLength: 2000, pattern: '\\S', description: 'What its owner answers.' }) },
+  {
+    text: Type.String({
+      minLength: 1,
+      maxLength: 2000,
+      pattern: VISIBLE_PATTERN,
+      description: 'What its owner answers.',
+    }),
+  },
   { additionalProperties: false },
 )
 

@@ -5,6 +5,7 @@ import { PROGRAM, recordAction } from '../../core/data/audit.ts'
 import { TtlCache } from '../../core/data/ttl-cache.ts'
 import { NotFound } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
+import { visibleText } from '../../core/visible-text.ts'
 import type { Game } from '../games/index.ts'
 import type { RoomInfo } from '../multiplayer/index.ts'
 import { JamEntryRow, JamRow, JamVoteRow } from './entities.ts'
@@ -62,7 +63,7 @@ export class Jams {
     const createdAt = clock.now()
     const row = {
       id: newId('jam', createdAt),
-      title: title.trim(),
+      title: visibleText(title),
       theme: theme.trim(),
       categories: categoriesOf(categories),
       submissionsOpen: true,
@@ -93,7 +94,7 @@ export class Jams {
       const row = await mustBeOn(em, LockMode.PESSIMISTIC_WRITE)
       const before = stateOf(row)
       const { title, theme, categories, submissionsOpen, votingOpen, revealed } = changes
-      if (title !== undefined) row.title = title.trim()
+      if (title !== undefined) row.title = visibleText(title)
       if (theme !== undefined) row.theme = theme.trim()
       if (categories !== undefined) await this.#setCategories(em, row, categories)
       if (submissionsOpen !== undefined) row.submissionsOpen = submissionsOpen
@@ -284,7 +285,7 @@ async function mustBeOn(em: SqlEntityManager, lockMode: RowLock = LockMode.PESSI
 /** Derives category ids from names. Of two with the same id the first is used. */
 function categoriesOf(names: readonly string[]): Category[] {
   const byId = new Map<string, Category>()
-  for (const [index, name] of names.map((each) => each.trim()).entries()) {
+  for (const [index, name] of names.map(visibleText).entries()) {
     const plain = name.normalize('NFKD').toLowerCase().replace(/\p{M}/gu, '')
     const id =
       plain

@@ -1,8 +1,14 @@
 import Type, { type Static } from 'typebox'
+import { VISIBLE_PATTERN } from '../../core/visible-text.ts'
 
-const Title = Type.String({ minLength: 1, maxLength: 120, pattern: '\\S', description: 'The title of the jam.' })
+const Title = Type.String({
+  minLength: 1,
+  maxLength: 120,
+  pattern: VISIBLE_PATTERN,
+  description: 'The title of the jam.',
+})
 const Theme = Type.String({ maxLength: 200, description: 'The subject of its games; may be empty.' })
-const CategoryNames = Type.Array(Type.String({ minLength: 1, maxLength: 60, pattern: '\\S' }), {
+const CategoryNames = Type.Array(Type.String({ minLength: 1, maxLength: 60, pattern: VISIBLE_PATTERN }), {
   minItems: 1,
   maxItems: 8,
   description: 'Categories to vote in, such as Fun and Looks. Each player has one vote in each.',

@@ -13,6 +13,7 @@ import { migration as moderators } from './migrations/2026_11_23_moderators.ts'
 import { migration as protectedResources } from './migrations/2026_11_23_protected_resources.ts'
 import { migration as trusted } from './migrations/2026_11_23_trusted.ts'
 import { migration as consentUses } from './migrations/2026_11_24_consent_uses.ts'
+import { migration as longNames } from './migrations/2026_11_26_long_names.ts'
 import { authorizeRoutes } from './oauth/authorize.ts'
 import { connectedPages } from './oauth/connected-apps-routes.ts'
 import { deviceAuthorizationRoutes } from './oauth/device-authorization.ts'
@@ -82,7 +83,7 @@ export default definePlugin(
       SigningKey,
       SignInCount,
     ],
-    migrations: [identityTables, addresses, moderators, trusted, protectedResources, consentUses],
+    migrations: [identityTables, addresses, moderators, trusted, protectedResources, consentUses, longNames],
   },
   async (app, config, limits, { oauth }) => {
     const identity = new Identity(app, config, limits, oauth)

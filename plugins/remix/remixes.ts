@@ -1,6 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import { NotFound } from '../../core/errors.ts'
+import { visibleText } from '../../core/visible-text.ts'
 import { type Game, Suspended } from '../games/index.ts'
 import { RemixRow } from './entities.ts'
 import { NothingToRemix, RemixNotAllowed } from './errors.ts'
@@ -67,7 +68,7 @@ export class Remixes {
     const { authWidget, crossOriginIsolated, multiplayer } = source.settings
     const { description, tags } = source
     const made = await games.create(playerId, {
-      ...{ title: title?.trim() || this.titleFor(source), description, tags },
+      ...{ title: visibleText(title ?? '') || this.titleFor(source), description, tags },
       settings: { authWidget, crossOriginIsolated, multiplayer },
     })
     try {

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { VISIBLE_PATTERN } from '../../core/visible-text.ts'
 
 export const TITLE_LENGTH = 120
 
@@ -8,7 +9,7 @@ export const NewRemix = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: TITLE_LENGTH,
-        pattern: '\\S',
+        pattern: VISIBLE_PATTERN,
         description: 'Default: “My”, and the title of the game.',
       }),
     ),

@@ -4,6 +4,7 @@ import type { Statements } from '../../core/data/database.ts'
 import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import { randomText } from '../../core/ids.ts'
 import { currentAuthor } from '../../core/observe/author.ts'
+import { visibleText } from '../../core/visible-text.ts'
 import { recordActivity } from '../games/index.ts'
 import { BoardExists, BoardHasScores, TooManyBoards } from './errors.ts'
 import { COLUMNS, type PlainBoard, type StoredBoard, toStored } from './record.ts'
@@ -86,7 +87,16 @@ export class Boards {
       `insert into score_boards (key, game_id, id, title, "order", format, decimals, keep, reset, min, max, writers,
          revision, created_at, updated_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
       [
-        ...[randomText(9), gameId, id, fields.title.trim(), fields.order, fields.format, fields.decimals, fields.keep],
+        ...[
+          randomText(9),
+          gameId,
+          id,
+          visibleText(fields.title),
+          fields.order,
+          fields.format,
+          fields.decimals,
+          fields.keep,
+        ],
         ...[fields.reset, min, max, fields.writers, now, now],
       ],
     )
@@ -105,7 +115,7 @@ export class Boards {
       `update score_boards set title = ?, "order" = ?, format = ?, decimals = ?, keep = ?, reset = ?, min = ?, max = ?,
          writers = ?, updated_at = ? where key = ?`,
       [
-        ...[fields.title.trim(), fields.order, fields.format, fields.decimals, fields.keep, fields.reset],
+        ...[visibleText(fields.title), fields.order, fields.format, fields.decimals, fields.keep, fields.reset],
         ...[min, max, fields.writers, this.#parts.clock.now(), board.key],
       ],
     )

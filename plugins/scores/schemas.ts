@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { VISIBLE_PATTERN } from '../../core/visible-text.ts'
 
 export const BOARDS_PER_GAME = 50
 export const DETAIL_BYTES = 1024
@@ -17,7 +18,7 @@ const Bound = (description: string) =>
 
 /** What the owner chooses, without the id. */
 const fields = {
-  title: Type.String({ minLength: 1, maxLength: 120, pattern: '\\S' }),
+  title: Type.String({ minLength: 1, maxLength: 120, pattern: VISIBLE_PATTERN }),
   order: words(['desc', 'asc'], { description: 'desc: the highest score is best. asc: the lowest.' }),
   format: words(['number', 'milliseconds', 'seconds'], { description: 'How scores are shown. Times are durations.' }),
   decimals: Type.Integer({ minimum: 0, maximum: 6, description: 'How many decimals a score keeps.' }),

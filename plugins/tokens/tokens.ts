@@ -9,6 +9,7 @@ import type { Events } from '../../core/events.ts'
 import type { Principal } from '../../core/http/auth.ts'
 import { cutPage, type PageQuery } from '../../core/http/pagination.ts'
 import { newId } from '../../core/ids.ts'
+import { visibleText } from '../../core/visible-text.ts'
 import { ApiToken } from './entities.ts'
 import { type CreatedToken, DEFAULT_EXPIRY, type Expiry, type Token } from './schemas.ts'
 import { ALL_SCOPES, type Scope } from './scopes.ts'
@@ -93,7 +94,7 @@ export class Tokens {
     scopes,
     expiresInDays = DEFAULT_EXPIRY,
   }: NewToken): Promise<CreatedToken> {
-    const name = label.normalize('NFC').trim()
+    const name = visibleText(label)
     if (name === '' || name.length > 80) throw fieldError('label', 'Name the token, in 80 characters at most.')
     if (kind === 'api' && scopes.length === 0) throw fieldError('scopes', 'Choose at least one scope.')
     const createdAt = this.#context.clock.now()

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import Type from 'typebox'
 import { NotFound } from '../../../core/errors.ts'
+import { VISIBLE_PATTERN } from '../../../core/visible-text.ts'
 import { defineTools } from '../tool.ts'
 import { decodeBase64 } from './deploys.ts'
 
@@ -41,7 +42,7 @@ export const assetTools = defineTools([
     input: {
       fileName: Type.String({ minLength: 1, maxLength: 200, description: 'Such as `robot.glb`.' }),
       base64: Type.String({ description: 'The bytes of the file.' }),
-      title: Type.String({ minLength: 1, maxLength: 120, pattern: '\\S' }),
+      title: Type.String({ minLength: 1, maxLength: 120, pattern: VISIBLE_PATTERN }),
       description: Type.Optional(Type.String({ maxLength: 20_000 })),
       visibility: Type.Optional(Type.Enum(['public', 'private'])),
       license: Type.Optional(

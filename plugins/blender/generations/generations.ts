@@ -7,6 +7,7 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import { Conflict, InvalidRequest, isPlatformError, NotFound, type PlatformError } from '../../../core/errors.ts'
 import { isId, newId } from '../../../core/ids.ts'
+import { visibleText } from '../../../core/visible-text.ts'
 import type { Storage } from '../../../drivers/storage/interface.ts'
 import { AiNotConfigured } from '../../ai/index.ts'
 import { GenerationRow, JobRow } from '../entities.ts'
@@ -77,7 +78,7 @@ export class GeneratedAssets {
       await blender.assertAdmissible(ownerId)
     }
     const row = {
-      ...{ id: newId('gen', clock.now()), ownerId, name: name.trim(), parameters, starters, visibility },
+      ...{ id: newId('gen', clock.now()), ownerId, name: visibleText(name), parameters, starters, visibility },
       ...{ template: template ?? null, prompt: prompt ?? null, round: 0, jobId: null, assetId: null },
       ...{ status: 'writing' as const, errorCode: null, errorMessage: null, createdAt: clock.now() },
     }

@@ -6,6 +6,7 @@ import { InvalidRequest, NotFound } from '../../../core/errors.ts'
 import { SESSION_MS, type Stream } from '../../../core/http/event-streams.ts'
 import { cutPage } from '../../../core/http/pagination.ts'
 import { isId, newId } from '../../../core/ids.ts'
+import { visibleText } from '../../../core/visible-text.ts'
 import type { Availability } from '../../../drivers/blender/interface.ts'
 import { assertRoom, BlobNotFound, type Range, type Storage } from '../../../drivers/storage/interface.ts'
 import type { Library } from '../catalog/starters.ts'
@@ -109,7 +110,7 @@ export class BlenderJobs {
     if (unknown !== undefined)
       throw new InvalidRequest(`There is no starter ${unknown}; GET /api/blender/v1/library lists them.`)
     const parameters = await this.#parametersOf(ownerId, template, sourceJobId, request.parameters ?? {})
-    return { name: name.trim(), action, template, parameters, starterAssets, faceLimit, sourceJobId, script }
+    return { name: visibleText(name), action, template, parameters, starterAssets, faceLimit, sourceJobId, script }
   }
 
   /** Queues another job on a completed job's scene. @throws as `submit` */

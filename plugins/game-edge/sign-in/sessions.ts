@@ -118,7 +118,8 @@ export class GameSessions {
     if (!(await this.#app.identity.consents.holds(claims.consent))) return null
     if (claims.sid !== undefined && !(await this.#app.identity.sessions.holds(claims.sid))) return null
     return {
-      player: { id: claims.sub, name: claims.name, imageUrl: claims.picture },
+      // What the player is called now, also when staff took a name away.
+      player: { id: claims.sub, name: standing.name, imageUrl: standing.imageUrl },
       scope: claims.scope,
       expiresAt: new Date((claims.exp as number) * 1000),
       epoch: claims.epoch,

@@ -35,6 +35,7 @@ export function joinRoom(
 ): Member | null {
   const member = resume && room.members.resumable(resume.token, account)
   if (member) {
+    member.account = account
     room.resume(member, link, resume.received)
     return member
   }

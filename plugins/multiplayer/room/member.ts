@@ -19,7 +19,8 @@ export interface Account {
 
 /** A player of a room, connected or away. */
 export class Member {
-  readonly account: Account
+  /** As of the last connection: a player may have another name by then. */
+  account: Account
   readonly id: string
   readonly index: number
   readonly joinedAt: Date

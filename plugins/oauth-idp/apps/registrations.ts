@@ -2,6 +2,7 @@ import type { Clock } from '../../../core/clock.ts'
 import { type Database, deleteInBatches } from '../../../core/data/database.ts'
 import { TtlCache } from '../../../core/data/ttl-cache.ts'
 import { newId, randomText } from '../../../core/ids.ts'
+import { visibleText } from '../../../core/visible-text.ts'
 import { OAuthError } from '../oauth/errors.ts'
 import { type ClientRow, clientOf, FIND_CLIENT, type OAuthClient, unstoredClient } from './client.ts'
 import { fetchMetadata, type MetadataSource } from './client-metadata.ts'
@@ -168,12 +169,7 @@ function fieldsOf(metadata: ClientMetadata, nameless: string): Fields {
 /** A name in one line, without characters that hide or turn around others. */
 function nameOf(name: unknown): string | null {
   if (typeof name !== 'string') return null
-  const plain = name
-    .normalize('NFC')
-    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
-    .replace(/\s+/g, ' ')
-    .trim()
-  return plain.slice(0, LONGEST_NAME) || null
+  return visibleText(name.replace(/\p{Cc}+/gu, ' ')).slice(0, LONGEST_NAME) || null
 }
 
 function homeOf(home: unknown): string | null {

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { pageOf } from '../../../core/http/pagination.ts'
+import { VISIBLE_PATTERN } from '../../../core/visible-text.ts'
 
 const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Union([type, Type.Null()])
 
@@ -27,7 +28,7 @@ export type AppWithSecret = Static<typeof AppWithSecret>
 
 export const AppList = pageOf('apps', App)
 
-const name = Type.String({ minLength: 1, maxLength: 120 })
+const name = Type.String({ minLength: 1, maxLength: 120, pattern: VISIBLE_PATTERN })
 const homepageUrl = Nullable(Type.String({ maxLength: 2000, pattern: '^https?://[^\\s]+$' }))
 const gameId = Nullable(Type.String({ maxLength: 40 }))
 const redirectUris = Type.Array(Type.String({ maxLength: 2000 }), { minItems: 1, maxItems: 20 })

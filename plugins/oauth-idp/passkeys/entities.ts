@@ -15,7 +15,7 @@ const PasskeySchema = defineEntity({
     /** The host to which the passkey is permanently bound; null for rows of the previous version. */
     rpId: p.string().length(253).nullable(),
     /** The player's name for it. */
-    label: p.string().length(60),
+    label: p.string().length(240),
     createdAt: p.datetime(3),
     lastUsedAt: p.datetime(3).nullable(),
   },

@@ -9,7 +9,7 @@ const PlayerSchema = defineEntity({
     email: p.string().length(254).nullable().unique(),
     /** Whether a link sent to the address was followed, or an upstream provider vouched for it. */
     emailVerified: p.boolean(),
-    name: p.string().length(60),
+    name: p.string().length(240),
     /** SHA-256 of the uploaded picture, hex. Null shows the generated one (players/avatars.ts). */
     avatar: p.string().length(64).nullable(),
     /**

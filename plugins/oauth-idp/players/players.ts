@@ -24,11 +24,13 @@ declare module '../../../core/events.ts' {
   }
 }
 
-/** The state that decides whether earlier signed values of a player are still valid. */
+/** The state that decides whether earlier signed values of a player are still valid, and how the player is shown. */
 export interface Standing {
   disabled: boolean
   /** Grows when the player is signed out everywhere. Everything that was signed under a smaller value is invalid. */
   epoch: number
+  name: string
+  imageUrl: string
 }
 
 /** An authenticated player, and the epoch at that moment. */
@@ -142,11 +144,16 @@ export class Players {
   /** Returns the standing for a request with a signed value; null when there is no such player, or no longer. */
   standing(id: string): Promise<Standing | null> {
     return this.#standings.get(id, async () => {
-      const [row] = await this.#context.db.query<{ disabled: number; epoch: number }>(
-        'select disabled, epoch from players where id = ?',
-        [id],
-      )
-      return row ? { disabled: Boolean(row.disabled), epoch: row.epoch } : null
+      const [row] = await this.#context.db.query<{
+        disabled: number
+        epoch: number
+        name: string
+        avatar: string | null
+      }>('select disabled, epoch, name, avatar from players where id = ?', [id])
+      if (!row) return null
+      const { epoch, name, avatar } = row
+      const imageUrl = this.#context.portalUrl + avatarPath(id, avatar)
+      return { disabled: Boolean(row.disabled), epoch, name, imageUrl }
     })
   }
 

@@ -1,6 +1,7 @@
 import { domainToASCII } from 'node:url'
 import { InvalidRequest, isPlatformError, type PlatformError } from '../../../core/errors.ts'
 import type { Role } from '../../../core/http/auth.ts'
+import { visibleLength, visibleText } from '../../../core/visible-text.ts'
 
 /** Returns the role of a player. `moderator` is ignored if `isAdmin` is set. */
 export const roleOf = ({ isAdmin, moderator = false }: { isAdmin: boolean; moderator?: boolean }): Role =>
@@ -32,17 +33,23 @@ export function addressOrNothing(email: string): string {
 const EMAIL =
   /^[^\s@"(),:;<>[\]\\\p{C}]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/u
 
+/** The longest name in characters as people see them, and in UTF-16 units: a letter may have many accents. */
+const LONGEST_NAME = { characters: 60, units: 240 }
+
 /**
- * Normalises a name for display: single spaces, no control characters, and no characters that change the direction of
- * the text around it.
+ * Normalises a name for display: what people see of it, without control characters and those that change the direction
+ * of the text around it.
  *
- * @throws InvalidRequest when nothing is left or it is over 60 characters
+ * @throws InvalidRequest when nothing of it is visible, or it is over 60 characters
  */
 export function normaliseName(name: string): string {
-  const text = name.normalize('NFC').replace(/\s+/g, ' ').trim()
-  if (text === '' || text.length > 60) throw fieldError('name', 'Enter a name of at most 60 characters.')
-  if (/[\p{Cc}\u202A-\u202E\u2066-\u2069]/u.test(text)) {
+  if (/[\p{Cc}\u202A-\u202E\u2066-\u2069]/u.test(name.replace(/\s/g, ' '))) {
     throw fieldError('name', "The name has characters that can't be shown.")
+  }
+  const text = visibleText(name)
+  const { characters, units } = LONGEST_NAME
+  if (text === '' || text.length > units || visibleLength(text) > characters) {
+    throw fieldError('name', `Enter a name of at most ${characters} characters.`)
   }
   return text
 }

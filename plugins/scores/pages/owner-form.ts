@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { InvalidRequest } from '../../../core/errors.ts'
 import { Choices, Field, Form, html, type View } from '../../../core/pages/index.ts'
+import { VISIBLE_PATTERN } from '../../../core/visible-text.ts'
 import { BOARD_ID, type BoardFields, type BoardInput } from '../schemas.ts'
 
 const Text = (maxLength: number) => Type.Optional(Type.String({ maxLength }))
@@ -8,7 +9,7 @@ const Text = (maxLength: number) => Type.Optional(Type.String({ maxLength }))
 /** A board as a form sends it: all texts. */
 export const BoardForm = Type.Object({
   id: Type.Optional(Type.Union([Type.Literal(''), Type.String({ pattern: BOARD_ID })])),
-  title: Type.String({ minLength: 1, maxLength: 120, pattern: '\\S' }),
+  title: Type.String({ minLength: 1, maxLength: 120, pattern: VISIBLE_PATTERN }),
   order: Text(10),
   format: Text(20),
   decimals: Text(10),

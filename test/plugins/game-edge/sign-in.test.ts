@@ -62,6 +62,9 @@ t.test('a player signs in to a game and out again', async (t) => {
   t.strictSame(Object.keys(session.body).sort(), ['expiresAt', 'scope', 'signedIn', 'user'])
   t.match(session.body, { signedIn: true, user: { id: player.id, name: 'Ada', imageUrl: /^http/ }, scope: 'profile' })
   t.equal(new Date(session.body.expiresAt).getTime() - platform.clock.now().getTime(), 7 * 24 * 3600_000)
+  await player.submit('/settings/name', { name: 'Countess' })
+  const renamed = (await player.get('/auth/service/session', { host })).body
+  t.match(renamed, { signedIn: true, user: { id: player.id, name: 'Countess' } }, 'a new name is known at once')
 
   t.match(await player.post('/auth/service/logout', undefined, { host }), { status: 200, body: { signedIn: false } })
   t.strictSame((await player.get('/auth/service/session', { host })).body, { signedIn: false })

@@ -82,6 +82,7 @@ t.test('what a game may be', async (t) => {
     ['no title', { description: '' }, 'title'],
     ['an empty title', { title: '', description: '' }, 'title'],
     ['a title of spaces', { title: '   ', description: '' }, 'title'],
+    ['a title that shows nothing', { title: '\u3164\u200b', description: '' }, 'title'],
     ['a title of 121 characters', { title: 'x'.repeat(121), description: '' }, 'title'],
     ['no description', { title: 'A' }, 'description'],
     ['a description of 20,001 characters', { title: 'A', description: 'x'.repeat(20_001) }, 'description'],

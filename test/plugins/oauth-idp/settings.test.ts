@@ -12,7 +12,20 @@ t.test('a player changes name and password in the settings', async (t) => {
   t.match(await player.submit('/settings/name', { name: 'Ada L.' }), { status: 303 })
   t.match((await player.get('/settings?done=name')).text, /Your name is changed/)
   t.match((await player.get('/settings')).text, /Ada L\./, 'also in the menu, at once')
-  t.match(await player.submit('/settings/name', { name: '' }), { status: 400, text: /Enter a name/ })
+  for (const name of ['', '\u200b', '\u3164\u2800', '\u00ad', 'x'.repeat(61)])
+    t.match(
+      await player.submit('/settings/name', { name }),
+      { status: 400, text: /Enter a name/ },
+      JSON.stringify(name),
+    )
+  const family = '👨\u200d👩\u200d👧\u200d👦'
+  for (const [name, shown] of [
+    [family.repeat(8), family.repeat(8)],
+    ['Ada L.\u200b', 'Ada L.'],
+  ] as const) {
+    await player.submit('/settings/name', { name })
+    t.equal((await player.get('/api/auth/session')).body.user.name, shown)
+  }
 
   const wrong = await player.submit('/settings/password', { current: 'wrong password', password: 'a new yard battery' })
   t.match(wrong, { status: 401, text: /not your password/ })

@@ -44,6 +44,7 @@ t.test('what is not a choice is refused', async (t) => {
   const good = { label: 'x', scopes: ['games:read'] }
   const cases: object[] = [
     { label: '' },
+    { label: '\u200b' },
     { label: '   ' },
     { label: 'x'.repeat(81) },
     { label: 1 },
