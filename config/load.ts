@@ -5,6 +5,7 @@ import type { Config } from '../core/config.ts'
 import type { ChosenDriver, DriverFamily } from '../core/driver.ts'
 import { isAddress } from '../core/pages/legal.ts'
 import type { Plugin } from '../core/plugin.ts'
+import { normaliseAddresses } from './addresses.ts'
 import { chooseDrivers, choosePlugins } from './choices.ts'
 import { applyOverride, type Override, readEnvironment } from './environment.ts'
 import type { Schema } from './expectation.ts'
@@ -79,6 +80,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     applyOverride(values, override)
   }
   turnOn(values)
+  normaliseAddresses(values)
   applyLan(values, options.networks ?? networkInterfaces(), findings)
   deriveAddresses(values)
 

@@ -27,6 +27,35 @@ t.test('addresses that nobody set follow those that somebody did', async (t) => 
   ])
 })
 
+t.test('addresses are written as browsers send them', async (t) => {
+  for (const [portal, domain, ...expected] of [
+    ['https://Yard.Example.org', 'Games.Example', 'https://yard.example.org', 'games.example'],
+    ['https://yard.example.org/', 'games.example', 'https://yard.example.org', 'games.example'],
+    ['HTTPS://yard.example.org:443', 'games.example:443', 'https://yard.example.org', 'games.example'],
+    ['http://yard.example.org:80/', 'games.example:80', 'http://yard.example.org', 'games.example'],
+    ['https://yard.example.org:8443', 'games.example:8443', 'https://yard.example.org:8443', 'games.example:8443'],
+    [
+      'https://münchen.example',
+      'spiele.münchner.example',
+      'https://xn--mnchen-3ya.example',
+      'spiele.xn--mnchner-n2a.example',
+    ],
+  ] as const) {
+    const [url, studio, games] = await addresses(t, site(portal, domain))
+    t.strictSame([url, games], expected, portal)
+    t.equal(studio, url, 'the Studio follows')
+  }
+  const { portal, games } = (
+    await load(
+      t,
+      'portal: { formerUrls: ["https://Old.Example.org:443/"] }\ngames: { formerDomains: ["Old-Games.example:443"] }\n',
+    )
+  ).config
+  t.strictSame([portal.formerUrls, games.formerDomains], [['https://old.example.org'], ['old-games.example']])
+  for (const wrong of ['yard.example.org', 'https://yard.example.org/path', 'ftp://yard.example.org', 'https://'])
+    t.match((await complaints(t, site(wrong, 'games.example')))[0], /portal\.url: expected/, wrong)
+})
+
 const site = (portal: string, domain: string, more = '') =>
   `portal: { url: "${portal}" }\ngames: { domain: "${domain}"${more} }\n`
 
