@@ -10,6 +10,7 @@ import type { Actor } from '../data/audit.ts'
 import { Forbidden, MissingScope, StartupError, Unauthorized } from '../errors.ts'
 import { type Author, runAs } from '../observe/author.ts'
 import type { Origins } from '../origins/origins.ts'
+import { isFromPageOf } from './same-origin.ts'
 
 /**
  * The kinds of credential. A token of one kind is never accepted as another. `resource-token` is an OAuth access token
@@ -234,12 +235,11 @@ export class Auth {
   }
 
   /**
-   * Uses only the Authorization header if there is one. A cookie counts only without that header, on a route that
-   * accepts sessions.
+   * Uses only the bearer token if there is one. A cookie counts only without it, on a route that accepts sessions.
    */
   #principal(request: FastifyRequest, demand: AuthRequirement): Promise<Principal | null> | Principal | null {
     const { authorization } = request.raw.headers
-    if (authorization === undefined) return demand.kinds.includes('session') ? this.#session(request) : null
+    if (!isOurs(authorization)) return demand.kinds.includes('session') ? this.#session(request) : null
     const token = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(authorization)?.[1]
     const authenticator = token && this.#bearers.find((bearer) => bearer.claims(token))
     const found = authenticator ? authenticator.authenticate(token) : null
@@ -265,12 +265,18 @@ export class Auth {
    */
   #mustBeSameOrigin(request: FastifyRequest): void {
     if (SAFE.has(request.method)) return
-    const { origin, 'sec-fetch-site': site } = request.headers
     const own = this.#origins.of(request.raw).kind === 'studio' ? this.#origins.studio : this.#origins.portal
-    const same = origin === undefined ? site === 'same-origin' : origin === own
-    if (!same) throw new Forbidden('This change must come from a page of the portal itself.')
+    if (!isFromPageOf(request.headers, own))
+      throw new Forbidden('This change must come from a page of the portal itself.')
   }
 }
+
+/**
+ * Whether an Authorization header is for the platform. With another scheme it is for a proxy in front, whose password a
+ * browser sends with each request.
+ */
+export const isOurs = (authorization: string | undefined): authorization is string =>
+  authorization !== undefined && !/^(?!bearer )[a-z][a-z0-9-]* /i.test(authorization)
 
 /** Returns the holder of a token whose kind the route accepts. @throws Unauthorized @throws Forbidden */
 function accepted(bearer: Principal | null, { kinds }: AuthRequirement): Principal {

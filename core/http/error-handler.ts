@@ -13,7 +13,7 @@ import {
   UnsupportedMediaType,
 } from '../errors.ts'
 import type { Origin, Site } from '../origins/origins.ts'
-import { redirectToSignIn, type Viewer } from './auth.ts'
+import { isOurs, redirectToSignIn, type Viewer } from './auth.ts'
 import { compressed } from './compression.ts'
 import { validationDetails } from './validation.ts'
 
@@ -145,7 +145,10 @@ export function sendError(
   reply.header('cache-control', 'no-store')
   if (wantsPage(request)) {
     const page = request.routeOptions.config.page
-    if (page && error.statusCode === 401 && app.auth.signInPath) return redirectToSignIn(app, request, reply)
+    // Whoever is signed in, or sends a wrong token each time, would come back from the sign-in to the same error.
+    const comesBack = request.principal !== null || isOurs(request.headers.authorization)
+    if (page && error.statusCode === 401 && app.auth.signInPath && !comesBack)
+      return redirectToSignIn(app, request, reply)
     const text = app.renderErrorPage(reply, {
       status: error.statusCode,
       message: error.statusCode === 404 ? undefined : error.message,

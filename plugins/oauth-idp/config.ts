@@ -7,7 +7,7 @@ const ProviderConfig = Section(
     clientSecret: Secret({ minLength: 1, description: 'As the provider gave it.' }),
     issuer: Type.Optional(
       Type.String({
-        pattern: '^https?://[^?#\\s]+[^/?#\\s]$',
+        pattern: '^https?://[^/?#\\s][^?#\\s]*$',
         description: 'Of any OpenID Connect provider beside github, google and discord.',
         examples: ['https://login.example.org'],
       }),

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Forbidden, NotFound } from '../../core/errors.ts'
+import { isFromPageOf } from '../../core/http/same-origin.ts'
 import { signInRequired } from '../game-edge/index.ts'
 import { type Game, Suspended } from '../games/index.ts'
 import { PreviewScores } from './errors.ts'
@@ -37,7 +38,7 @@ export async function gameHere(app: FastifyInstance, request: FastifyRequest) {
  */
 export async function writerHere(app: FastifyInstance, request: FastifyRequest) {
   const { isPreview, game } = await originOf(app, request)
-  if (request.headers.origin !== app.edge.originOf(request))
+  if (!isFromPageOf(request.headers, app.edge.originOf(request)))
     throw new Forbidden('Scores are for pages of the game itself.')
   if (isPreview) throw new PreviewScores()
   const session = await app.edge.sessionOf(request, game)

@@ -103,7 +103,8 @@ const oidc = (issuer: string): Kind => ({
       subject: textOf(claims.sub),
       name: (name as string | undefined) ?? '',
       email: typeof claims.email === 'string' ? claims.email : null,
-      emailVerified: claims.email_verified === true,
+      // Cognito and Apple send it as a text.
+      emailVerified: claims.email_verified === true || claims.email_verified === 'true',
     }
   },
 })
@@ -112,7 +113,8 @@ const KINDS: Record<string, (config: ProviderConfig) => Kind> = {
   google: ({ issuer = 'https://accounts.google.com' }) => oidc(issuer),
 
   // `issuer` selects a GitHub Enterprise Server.
-  github: ({ issuer = 'https://github.com' }) => {
+  github: (config) => {
+    const issuer = withoutSlash(config.issuer ?? 'https://github.com')
     const api = issuer === 'https://github.com' ? 'https://api.github.com' : `${issuer}/api/v3`
     const paths = { authorizePath: '/login/oauth/authorize', tokenPath: '/login/oauth/access_token' }
     return {
@@ -134,25 +136,30 @@ const KINDS: Record<string, (config: ProviderConfig) => Kind> = {
     }
   },
 
-  discord: ({ issuer = 'https://discord.com' }) => ({
-    scope: ['identify', 'email'],
-    credentials: {
-      auth: {
-        ...{ authorizeHost: issuer, authorizePath: '/oauth2/authorize' },
-        ...{ tokenHost: issuer, tokenPath: '/api/oauth2/token' },
+  discord: (config) => {
+    const issuer = withoutSlash(config.issuer ?? 'https://discord.com')
+    return {
+      scope: ['identify', 'email'],
+      credentials: {
+        auth: {
+          ...{ authorizeHost: issuer, authorizePath: '/oauth2/authorize' },
+          ...{ tokenHost: issuer, tokenPath: '/api/oauth2/token' },
+        },
       },
-    },
-    async profile(_flow, accessToken) {
-      const user = await ask(`${issuer}/api/users/@me`, accessToken)
-      return {
-        subject: textOf(user.id),
-        name: typeof user.global_name === 'string' ? user.global_name : textOf(user.username),
-        email: typeof user.email === 'string' ? user.email : null,
-        emailVerified: user.verified === true,
-      }
-    },
-  }),
+      async profile(_flow, accessToken) {
+        const user = await ask(`${issuer}/api/users/@me`, accessToken)
+        return {
+          subject: textOf(user.id),
+          name: typeof user.global_name === 'string' ? user.global_name : textOf(user.username),
+          email: typeof user.email === 'string' ? user.email : null,
+          emailVerified: user.verified === true,
+        }
+      },
+    }
+  },
 }
+
+const withoutSlash = (address: string): string => address.replace(/\/+$/, '')
 
 async function ask(url: string, accessToken: string): Promise<Json> {
   const headers = { authorization: `Bearer ${accessToken}`, accept: 'application/json', 'user-agent': 'gameyard' }

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Forbidden } from '../../../core/errors.ts'
 import type { Routes } from '../../../core/http/routes.ts'
+import { isFromPageOf } from '../../../core/http/same-origin.ts'
 import { refuseServiceWorker, SCRIPT_CACHE, signInRequired } from '../../game-edge/index.ts'
 import { OtherPlayer } from '../errors.ts'
 import type { SaveOwner } from '../save-rows.ts'
@@ -54,9 +55,8 @@ async function identify(app: FastifyInstance, request: FastifyRequest): Promise<
   const isPreview = site.kind === 'game' && site.preview !== null
   const game = isPreview ? await app.edge.signInGame(request) : await app.edge.gameOf(request)
   if (!SAFE.has(request.method)) {
-    const { origin, 'sec-fetch-site': fetchSite } = request.headers
-    const isOwn = origin === undefined ? fetchSite === 'same-origin' : origin === app.edge.originOf(request)
-    if (!isOwn) throw new Forbidden('A save must come from a page of the game itself.')
+    if (!isFromPageOf(request.headers, app.edge.originOf(request)))
+      throw new Forbidden('A save must come from a page of the game itself.')
   }
   const session = await app.edge.sessionOf(request, game)
   if (!session) throw signInRequired('Sign in to keep saves here.')

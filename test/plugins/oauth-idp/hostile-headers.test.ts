@@ -44,16 +44,20 @@ const COOKIES = [
   '__proto__=x; constructor=y',
 ]
 
+/** For a proxy in front of the platform, which asks for a password of its own. */
+const isOfProxy = (authorization: string) => /^(?:Basic|Digest|Negotiate) /.test(authorization)
+
+/** method, path, and the answer to somebody who sends no credential of ours */
 const ROUTES = [
-  ['GET', '/api/auth/session', [401]],
-  ['GET', '/api/oauth/userinfo', [401]],
-  ['GET', '/api/oauth/apps', [401]],
-  ['POST', '/api/oauth/apps', [401]],
-  ['GET', '/api/cli/whoami', [401]],
-  ['DELETE', '/api/cli/tokens', [401]],
-  ['GET', '/api/tokens', [401]],
-  ['GET', '/settings', [303]],
-  ['GET', '/oauth/authorize', [303]],
+  ['GET', '/api/auth/session', 200],
+  ['GET', '/api/oauth/userinfo', 401],
+  ['GET', '/api/oauth/apps', 401],
+  ['POST', '/api/oauth/apps', 401],
+  ['GET', '/api/cli/whoami', 401],
+  ['DELETE', '/api/cli/tokens', 401],
+  ['GET', '/api/tokens', 401],
+  ['GET', '/settings', 303],
+  ['GET', '/oauth/authorize', 400],
 ] as const
 
 t.test('a malformed Authorization header is 401 everywhere, and never our fault', async (t) => {
@@ -61,13 +65,11 @@ t.test('a malformed Authorization header is 401 everywhere, and never our fault'
   const player = await platform.signUp()
   const program = await platform.program(player)
   await registerApp(platform, player)
-  for (const [method, url, expected] of ROUTES) {
+  for (const [method, url, nobody] of ROUTES) {
     for (const authorization of AUTHORIZATIONS) {
       const answer = await platform.stranger.request(method, url, undefined, { headers: { authorization } })
-      t.ok(
-        (expected as readonly number[]).includes(answer.status),
-        `${method} ${url} ${JSON.stringify(authorization.slice(0, 60))}: ${answer.status}`,
-      )
+      const expected = isOfProxy(authorization) ? nobody : 401
+      t.equal(answer.status, expected, `${method} ${url} ${JSON.stringify(authorization.slice(0, 60))}`)
       if (answer.status === 401) t.match(answer.headers['www-authenticate'], /^Bearer/)
     }
   }
