@@ -10,15 +10,15 @@ export default [
   {
     name: 'a sibling site changes something with a session',
     in: 'core',
-    find: "const same = origin === undefined ? site === 'same-origin' : origin === own",
-    replace: "const same = origin === undefined ? site !== 'cross-site' : origin === own",
+    find: "return from === undefined || from === 'null' ? site === 'same-origin' : from === origin",
+    replace: "return from === undefined || from === 'null' ? site !== 'cross-site' : from === origin",
     tests: ['core/http/auth'],
   },
   {
     name: 'any page changes something with a session',
     in: 'core',
-    find: "const same = origin === undefined ? site === 'same-origin' : origin === own",
-    replace: "const same = origin === undefined ? site === 'same-origin' : origin !== 'null'",
+    find: "return from === undefined || from === 'null' ? site === 'same-origin' : from === origin",
+    replace: "return from === undefined || from === 'null' ? site === 'same-origin' : true",
     tests: ['core/http/auth'],
   },
   {
@@ -237,5 +237,26 @@ export default [
     find: 'if (!ours.has(BLOBS + key))',
     replace: 'if (!ours && key)',
     tests: ['core/data/backup'],
+  },
+  {
+    name: 'a way back leads to another host by dot segments',
+    in: 'core/origins',
+    find: "|| url.pathname.startsWith('//')) return '/'",
+    replace: ") return '/'",
+    tests: ['core/origins/return-path'],
+  },
+  {
+    name: 'the password of a proxy counts as a wrong token',
+    in: 'core/http',
+    find: '!/^(?!bearer )[a-z][a-z0-9-]* /i.test(authorization)',
+    replace: 'true',
+    tests: ['core/http/auth'],
+  },
+  {
+    name: 'a name of nothing visible is taken',
+    in: 'core',
+    find: "return VISIBLE.test(shown) ? shown : ''",
+    replace: 'return shown || text',
+    tests: ['core/visible-text'],
   },
 ]

@@ -241,4 +241,11 @@ export default [
       "if (await db.em().findOne(PlayerRow, { email: normal })) await emails.enqueue(db.em(), { kind: 'reset', nonce: tokens.newNonce(), email: normal })",
     tests: ['plugins/oauth-idp/recovery'],
   },
+  {
+    name: 'a sign-in with a provider ends one of another browser',
+    in: 'plugins/oauth-idp/upstream',
+    find: "(request.cookies[name] ?? '').split",
+    replace: "(Object.entries(request.cookies).find(([each]) => each.includes('upstream-'))?.[1] ?? '').split",
+    tests: ['plugins/oauth-idp/upstream'],
+  },
 ]

@@ -17,7 +17,7 @@ export default [
   {
     name: 'a page of another origin submits scores',
     in: 'plugins/scores',
-    find: 'if (request.headers.origin !== app.edge.originOf(request))',
+    find: 'if (!isFromPageOf(request.headers, app.edge.originOf(request)))',
     replace: 'if (request.headers.origin === undefined)',
     tests: ['plugins/scores/scores'],
   },
@@ -190,10 +190,10 @@ export default [
     tests: ['plugins/blender/queue'],
   },
   {
-    name: 'a sign-in returns to another site',
+    name: 'a sign-in returns to another sign-in',
     in: 'plugins/game-edge',
-    find: "if (url.pathname.startsWith('//') ||",
-    replace: 'if (',
+    find: "path.length > LONGEST || path.startsWith('/auth/service')",
+    replace: 'path.length > LONGEST',
     tests: ['plugins/game-edge/sign-in'],
   },
   {
@@ -304,8 +304,8 @@ export default [
   {
     name: 'a sibling game writes saves with the cookies of this one',
     in: 'plugins/saves',
-    find: "if (!isOwn) throw new Forbidden('A save must come from a page of the game itself.')",
-    replace: '',
+    find: 'if (!isFromPageOf(request.headers, app.edge.originOf(request)))',
+    replace: 'if (false)',
     tests: ['plugins/saves/access'],
   },
   {

@@ -160,7 +160,9 @@ export class SignInFlow {
     const open = [
       ...(request.headers.cookie ?? '').matchAll(/(?:^|;) *(?:__Host-)?(service_state_[A-Za-z0-9_-]{22})=/g),
     ]
-    return open.length < OPEN_FLOWS ? [] : open.flatMap(([, name]) => clearCookie(site, name as string))
+    // Browsers send the oldest cookie first (RFC 6265 section 5.4).
+    const oldest = open.slice(0, Math.max(0, open.length - OPEN_FLOWS + 1))
+    return oldest.flatMap(([, name]) => clearCookie(site, name as string))
   }
 }
 

@@ -26,6 +26,9 @@ const PageQuery = Type.Object({
 const DONE: Record<string, string> = {
   reset: 'Your new password is set. Sign in with it.',
   deleted: 'Your account is deleted.',
+  provider: 'Your account elsewhere could not sign you in. Try again, or choose another way.',
+  'provider-over':
+    'That sign-in is finished, took longer than ten minutes, or began in another browser. Begin it again.',
 }
 
 interface SignInForm {

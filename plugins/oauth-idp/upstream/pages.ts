@@ -1,10 +1,11 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { callerOf } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { returnPath } from '../../../core/origins/return-path.ts'
 import { Avatar, Button, Form, html, renderPage } from '../../../core/pages/index.ts'
 import { UpstreamFailed } from '../errors.ts'
+import { FlowCookies, type OpenFlow } from './flow-cookies.ts'
 import type { Provider } from './providers.ts'
 
 const constraints = { origin: 'portal' }
@@ -12,7 +13,20 @@ const looks = { config: { auth: 'optional', page: true }, constraints } as const
 const owner = { config: { auth: 'session', page: true, secretPath: true }, constraints } as const
 const ProviderParams = Type.Object({ provider: Type.String() })
 const TokenParams = Type.Object({ token: Type.String() })
-const RETURN_COOKIE = 'upstream-return'
+const ReturnTo = Type.Object({ returnTo: Type.Optional(Type.String()) })
+/** What a provider answers when the player went back, or could not be asked (RFC 6749 4.1.2.1, OpenID Connect 3.1.2.6). */
+const DECLINED: ReadonlySet<unknown> = new Set([
+  ...['access_denied', 'login_required', 'consent_required', 'interaction_required', 'account_selection_required'],
+])
+
+/** The sign-in page, where the player may choose another way; whoever is signed in goes on to `returnTo`. */
+function signInPath(returnTo: string, done: string | null): string {
+  const query = new URLSearchParams({ ...(returnTo === '/' ? {} : { returnTo }), ...(done === null ? {} : { done }) })
+  return query.size > 0 ? `/sign-in?${query}` : '/sign-in'
+}
+
+const questionPath = (token: string, returnTo: string): string =>
+  returnTo === '/' ? `/connect/${token}` : `/connect/${token}?${new URLSearchParams({ returnTo })}`
 
 /**
  * Sign-in with an external account: redirects to the provider, receives the response, and asks if the account is
@@ -20,21 +34,21 @@ const RETURN_COOKIE = 'upstream-return'
  */
 export const upstreamPages: Routes = async (app) => {
   const { upstream, sessions, players } = app.identity
-  const { portal, secure } = app.origins
-  const cookie = { path: '/sign-in/with', httpOnly: true, sameSite: 'lax', secure } as const
+  const { portal } = app.origins
+  const cookies = new FlowCookies(app.origins)
 
   app.get(
     '/sign-in/with/:provider',
     {
       ...looks,
-      schema: { params: ProviderParams, querystring: Type.Object({ returnTo: Type.Optional(Type.String()) }) },
+      schema: { params: ProviderParams, querystring: ReturnTo },
     },
     async (request, reply) => {
       const provider = upstream.provider(request.params.provider)
       const flow = await provider.connect()
       const returnTo = returnPath(request.query.returnTo, portal)
-      reply.setCookie(RETURN_COOKIE, returnTo, { ...cookie, maxAge: 600 }).header('cache-control', 'no-store')
-      return reply.redirect(await flow.generateAuthorizationUri(request as never, reply as never), 303)
+      const address = await cookies.begin({ flow, provider: provider.name, returnTo }, request, reply)
+      return reply.header('cache-control', 'no-store').redirect(address, 303)
     },
   )
 
@@ -43,32 +57,40 @@ export const upstreamPages: Routes = async (app) => {
     { ...looks, schema: { params: ProviderParams } },
     async (request, reply) => {
       const provider = upstream.provider(request.params.provider)
-      const returnTo = returnPath(request.cookies[RETURN_COOKIE], portal)
-      reply.clearCookie(RETURN_COOKIE, cookie).header('cache-control', 'no-store')
-      const { error } = request.query as { error?: unknown }
-      if (error === 'access_denied') return reply.redirect('/sign-in', 303)
-      const profile = await profileOf(provider, request, reply)
+      const flow = cookies.end(provider.name, request, reply)
       const { principal } = request
-      const outcome = await upstream.arrive(
-        provider,
-        profile,
-        principal?.kind === 'session' ? principal.playerId : null,
-      )
-      if ('question' in outcome) return reply.redirect(`/connect/${outcome.question}`, 303)
+      const current = principal?.kind === 'session' ? principal.playerId : null
+      reply.header('cache-control', 'no-store')
+      // A page that was reloaded, or reached by the Back button, after the sign-in.
+      if (!flow) return reply.redirect(current ? '/' : '/sign-in?done=provider-over', 303)
+      const { returnTo } = flow
+      const { error, error_description: description } = request.query as {
+        error?: unknown
+        error_description?: unknown
+      }
+      if (error !== undefined) request.log.info({ provider: provider.name, error, description }, 'a provider refused')
+      if (error !== undefined) return reply.redirect(signInPath(returnTo, DECLINED.has(error) ? null : 'provider'), 303)
+      const profile = await profileOf(provider, flow, request)
+      const outcome = await upstream.arrive(provider, profile, current)
+      if ('question' in outcome) return reply.redirect(questionPath(outcome.question, returnTo), 303)
       await sessions.start(reply, outcome.playerId, outcome.epoch)
       return reply.redirect(returnTo, 303)
     },
   )
 
-  app.get('/connect/:token', { ...owner, schema: { params: TokenParams } }, async (request, reply) => {
-    const { playerId, viewer } = callerOf(request)
-    const { provider, label } = await upstream.question(request.params.token, playerId)
-    const player = await players.find(playerId)
-    return renderPage(reply.header('cache-control', 'no-store'), {
-      title: 'Connect',
-      user: viewer,
-      narrow: true,
-      body: html`
+  app.get(
+    '/connect/:token',
+    { ...owner, schema: { params: TokenParams, querystring: ReturnTo } },
+    async (request, reply) => {
+      const { playerId, viewer } = callerOf(request)
+      const { provider, label } = await upstream.question(request.params.token, playerId)
+      const returnTo = returnPath(request.query.returnTo, portal)
+      const player = await players.find(playerId)
+      return renderPage(reply.header('cache-control', 'no-store'), {
+        title: 'Connect',
+        user: viewer,
+        narrow: true,
+        body: html`
         <div class="stack">
           <header class="page-header">
             <h1>Connect ${upstream.provider(provider).label}?</h1>
@@ -76,22 +98,25 @@ export const upstreamPages: Routes = async (app) => {
           </header>
           <p class="row"><${Avatar} name=${player?.name ?? ''} imageUrl=${player?.imageUrl} /> <span>You are <strong>${player?.name}</strong>${player?.email && html`, ${player.email}`}</span></p>
           <${Form} action=${`/connect/${request.params.token}`} submit="Connect"
-            beside=${html`<${Button} kind="quiet" href="/settings/security">Not now<//>`} />
+            beside=${html`<${Button} kind="quiet" href=${returnTo === '/' ? '/settings/security' : returnTo}>Not now<//>`}>
+            <input type="hidden" name="returnTo" value=${returnTo} />
+          <//>
         </div>`,
-    })
-  })
+      })
+    },
+  )
 
-  app.post('/connect/:token', { ...owner, schema: { params: TokenParams } }, async (request, reply) => {
+  app.post('/connect/:token', { ...owner, schema: { params: TokenParams, body: ReturnTo } }, async (request, reply) => {
     const { playerId, credentialId: sessionId } = callerOf(request)
+    const returnTo = returnPath(request.body.returnTo, portal)
     await upstream.connect(request.params.token, { playerId, sessionId })
-    return reply.redirect('/settings/security?done=connected', 303)
+    return reply.redirect(returnTo === '/' ? '/settings/security?done=connected' : returnTo, 303)
   })
 
-  async function profileOf(provider: Provider, request: FastifyRequest, reply: FastifyReply) {
+  async function profileOf(provider: Provider, open: OpenFlow, request: FastifyRequest) {
     const flow = await provider.connect()
     try {
-      const { token } = await flow.getAccessTokenFromAuthorizationCodeFlow(request as never, reply as never)
-      return await provider.profile(flow, token.access_token)
+      return await provider.profile(flow, await open.accessToken(flow))
     } catch (error) {
       request.log.warn({ err: error, provider: provider.name }, 'a sign-in with a provider failed')
       throw new UpstreamFailed(provider.label)

@@ -3,6 +3,7 @@ import Fastify from 'fastify'
 import { StartupError } from '../../../core/errors.ts'
 import type { ProviderConfig } from '../config.ts'
 import { UpstreamFailed } from '../errors.ts'
+import { LIBRARY_COOKIES } from './flow-cookies.ts'
 
 /** A provider in the form that the sign-in page shows. */
 export interface ProviderChoice {
@@ -49,8 +50,7 @@ export function providerOf(name: string, config: ProviderConfig, portalUrl: stri
     ...('discovery' in kind ? { discovery: kind.discovery } : {}),
     callbackUri: `${portalUrl}/sign-in/with/${name}/callback`,
     pkce: 'S256',
-    // Each provider has its own cookies, which are inaccessible to other hosts where the browser supports that.
-    ...cookies(name, portalUrl.startsWith('https:')),
+    ...LIBRARY_COOKIES,
   } as FastifyOAuth2Options
   let flow: Promise<OAuth2Namespace> | undefined
   return {
@@ -78,12 +78,6 @@ async function open(options: FastifyOAuth2Options): Promise<OAuth2Namespace> {
   await holder.ready()
   return (holder as unknown as { provider: OAuth2Namespace }).provider
 }
-
-const cookies = (name: string, secure: boolean) => ({
-  cookie: { path: '/', httpOnly: true, sameSite: 'lax', secure, maxAge: 600 },
-  redirectStateCookieName: `${secure ? '__Host-' : ''}upstream-state-${name}`,
-  verifierCookieName: `${secure ? '__Host-' : ''}upstream-verifier-${name}`,
-})
 
 interface Kind {
   scope: string[]

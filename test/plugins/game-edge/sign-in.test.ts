@@ -140,9 +140,14 @@ t.test('two tabs sign in at once', async (t) => {
 
 t.test('flows that nobody ends do not fill the cookie header', async (t) => {
   const { player, host } = await withGame(t)
-  for (let flow = 0; flow < 30; flow++) await player.get('/auth/service/start', { host })
+  const started = []
+  for (let flow = 0; flow < 30; flow++)
+    started.push(await player.get(`/auth/service/start?returnTo=/${flow}`, { host }))
   const states = [...player.cookiesOf(host).keys()].filter((name) => name.startsWith('service_state_'))
-  t.ok(states.length <= 9, `${states.length} are open`)
+  t.equal(states.length, 8)
+  const authorized = await player.get(pathOf(started[22]?.headers.location))
+  const back = await player.get(pathOf(authorized.headers.location), { host })
+  t.match(back, { status: 302, headers: { location: /^\/22$/ } }, 'the last eight go on')
 })
 
 t.test('embedded, a player who is not signed in at the portal gets back to the game', async (t) => {

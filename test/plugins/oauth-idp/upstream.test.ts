@@ -74,6 +74,9 @@ t.test('an address that has an account only leads to a question, which its owner
   const browser = new Client(platform.app)
   const asked = await through(browser)
   t.match(asked.headers.location, /^\/connect\/[\w-]{43}$/)
+  const onTheWay = await through(new Client(platform.app), '?returnTo=/games/pong')
+  t.match(onTheWay.headers.location, /^\/connect\/[\w-]{43}\?returnTo=%2Fgames%2Fpong$/)
+  t.match((await owner.get(onTheWay.headers.location as string)).text, /name="returnTo" value="\/games\/pong"/)
   t.notOk((await browser.get('/api/auth/session')).body.signedIn, 'nobody is signed in by it')
   const question = asked.headers.location as string
   const signIn = await browser.get(question)
@@ -117,15 +120,67 @@ t.test('a flow that another browser began, or none did, is refused', async (t) =
   const out = await mallory.get(START)
   const back = await followRedirects(out.headers.location as string)
   const victim = new Client(platform.app)
-  t.match(await victim.get(back.pathname + back.search), { status: 502 })
+  const over = { status: 303, headers: { location: /^\/sign-in\?done=provider-over$/ } }
+  t.match(await victim.get(back.pathname + back.search), over)
   await victim.get(START)
-  t.match(await victim.get(back.pathname + back.search), { status: 502 }, "nor into the victim's own flow")
+  t.match(await victim.get(back.pathname + back.search), over, "nor into the victim's own flow")
   t.notOk((await victim.get('/api/auth/session')).body.signedIn)
-  t.equal((await mallory.get(back.pathname + back.search)).status, 303)
-  t.match(await mallory.get(back.pathname + back.search), { status: 502 }, 'a code works once')
-  t.match(await new Client(platform.app).get(`${START}/callback?error=access_denied&state=x`), { status: 303 })
+  t.match((await victim.get('/sign-in?done=provider-over')).text, /began in another browser/)
+  t.match(await mallory.get(back.pathname + back.search), { status: 303, headers: { location: /^\/$/ } })
+  const again = await mallory.get(back.pathname + back.search)
+  t.match(again, { status: 303, headers: { location: /^\/$/ } }, 'a reloaded page leads on')
+  await mallory.post('/api/auth/sign-out')
+  t.match(await mallory.get(back.pathname + back.search), over, 'a code works once')
+  t.match(await new Client(platform.app).get(`${START}/callback?error=access_denied&state=x`), over)
   t.equal((await platform.stranger.get('/sign-in/with/nobody')).status, 404)
   t.ok(through)
+})
+
+t.test('several tabs sign in at once, and the oldest of too many are forgotten', async (t) => {
+  const { platform, person } = await start(t)
+  person.current = verified('u1', 'ada@example.org')
+  const browser = new Client(platform.app)
+  const started = []
+  for (let tab = 0; tab < 10; tab++) started.push(await browser.get(`${START}?returnTo=/tab/${tab}`))
+  t.equal([...browser.cookiesOf('localhost:8080').keys()].filter((name) => name.startsWith('upstream-')).length, 8)
+  for (const [tab, path] of [
+    [9, '/tab/9'],
+    [2, '/tab/2'],
+    [1, '/'],
+  ] as const) {
+    const back = await followRedirects(started[tab]?.headers.location as string)
+    t.equal((await browser.get(back.pathname + back.search)).headers.location, path, `tab ${tab}`)
+  }
+})
+
+t.test('a refusal of the provider leads back to where the player was, with a word when it is no choice', async (t) => {
+  const { platform } = await start(t)
+  const refused = async (browser: Client, error: string) => {
+    const { headers } = await browser.get(`${START}?returnTo=/games/pong`)
+    const state = new URL(headers.location as string).searchParams.get('state')
+    return (await browser.get(`${START}/callback?${new URLSearchParams({ error, state: state ?? '' })}`)).headers
+      .location
+  }
+  const browser = new Client(platform.app)
+  t.equal(await refused(browser, 'access_denied'), '/sign-in?returnTo=%2Fgames%2Fpong')
+  const failed = await refused(browser, 'server_error')
+  t.equal(failed, '/sign-in?returnTo=%2Fgames%2Fpong&done=provider')
+  t.match((await browser.get(failed as string)).text, /could not sign you in.*value="\/games\/pong"/s)
+  const player = await platform.signUp()
+  t.equal((await player.get((await refused(player, 'access_denied')) as string)).headers.location, '/games/pong')
+})
+
+t.test('a text that says that an address is confirmed counts, another does not', async (t) => {
+  const { platform, through, person } = await start(t)
+  for (const [sub, text, email] of [
+    ['u1', 'true', 'ada@example.org'],
+    ['u2', 'false', null],
+  ] as const) {
+    person.current = { ...verified(sub, `${sub === 'u1' ? 'ada' : 'bob'}@example.org`), email_verified: text as never }
+    const browser = new Client(platform.app)
+    await through(browser)
+    t.equal((await browser.get('/api/auth/session')).body.user.email, email)
+  }
 })
 
 t.test('where sign-up is not open, an account elsewhere makes none', async (t) => {
