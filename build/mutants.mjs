@@ -30,6 +30,8 @@ import scriptsAndAssistants from './mutants/scripts-and-assistants.mjs'
 const root = join(import.meta.dirname, '..')
 /** Paths that the copies omit. A built program would run in place of the changed sources. */
 const LEFT_OUT = /^(?:\.git|\.tap|node_modules|data|dist\/program|dist\/clients|coverage)(?:\/|$)/
+/** Sources of files that are built for browsers and worker threads (`build/browser.ts`). */
+const BUILT = /^clients\/browser\/|\/(?:islands|workers)\//
 /** A test that no longer ends has detected the mistake. The limit is four times its duration, and at least this. */
 const LEAST_MS = 120_000
 const LONGEST_MS = 1_800_000
@@ -155,6 +157,7 @@ async function tryOne(copy, { name, find, replace, tests }, index) {
     join(copy, path),
     text.replace(find, () => replace),
   )
+  if (BUILT.test(path)) await buildBrowserFiles(copy)
   try {
     const by = (await firstFailure(copy, tests, 'short')) ?? null
     if (by) return console.log(`noticed   ${name} (${by})`)
@@ -164,13 +167,20 @@ async function tryOne(copy, { name, find, replace, tests }, index) {
     console.log(later ? `long only ${name} (${later})` : `SURVIVED  ${name} (${path})`)
   } finally {
     writeFileSync(join(copy, path), text)
+    if (BUILT.test(path)) await buildBrowserFiles(copy)
   }
+}
+
+/** Builds what browsers and worker threads run. Tests take it as it is. */
+async function buildBrowserFiles(copy) {
+  const status = await run(copy, ['build/browser.ts'], { extent: 'short', limitMs: LEAST_MS })
+  if (status !== 0) throw new Error(`build/browser.ts ended with ${status}`)
 }
 
 async function firstFailure(copy, tests, extent) {
   for (const test of tests) {
     const limitMs = extent === 'all' ? LONGEST_MS : Math.max(LEAST_MS, 4 * (await passes.get(test)))
-    const status = await run(copy, test, { extent, limitMs })
+    const status = await runTest(copy, test, { extent, limitMs })
     if (status !== 0) return status === null ? `${test}, which came to no end` : test
   }
   return null
@@ -185,7 +195,7 @@ function mustPass(copy, test) {
   if (known) return known
   const passing = (async () => {
     const from = performance.now()
-    const status = await run(copy, test, { extent: 'short', limitMs: LONGEST_MS })
+    const status = await runTest(copy, test, { extent: 'short', limitMs: LONGEST_MS })
     if (status !== 0) {
       console.error(`${pathOf(test)} fails without any mistake (${status}).`)
       process.exit(1)
@@ -197,10 +207,15 @@ function mustPass(copy, test) {
 }
 
 /** Runs a test file up to its first failure. @returns its exit code; null when it exceeded the limit and was stopped */
-function run(copy, test, { extent, limitMs }) {
+function runTest(copy, test, limits) {
+  return run(copy, [pathOf(test)], limits)
+}
+
+/** Runs a program of a copy. @returns its exit code; null when it exceeded the limit and was stopped */
+function run(copy, arguments_, { extent, limitMs }) {
   return new Promise((resolve, reject) => {
     const env = { ...process.env, TEST_EXTENT: extent, TAP_BAIL: '1', TAP_TIMEOUT: '0', NODE_ENV: 'test' }
-    const child = spawn(process.execPath, [pathOf(test)], { cwd: copy, env, stdio: 'ignore', detached: true })
+    const child = spawn(process.execPath, arguments_, { cwd: copy, env, stdio: 'ignore', detached: true })
     running.add(child)
     const timer = setTimeout(() => end(child), limitMs)
     child.once('error', reject)
