@@ -21,7 +21,9 @@ function importsOf(text: string, file: string): string[] {
 /** The kernel's rooms; each imports those before it. */
 const ROOMS = ['observe', 'data', 'jobs', 'origins', 'http', 'pages', 'openapi', 'boot']
 /** Files of the kernel that every room may import. */
-const CONTRACTS = ['clock', 'config', 'driver', 'errors', 'events', 'ids'].map((name) => `core/${name}.ts`)
+const CONTRACTS = ['clock', 'config', 'driver', 'errors', 'events', 'ids', 'visible-text'].map(
+  (name) => `core/${name}.ts`,
+)
 
 /** Whether a file of the kernel may import another: contracts below the rooms, `plugin.ts` and `kernel.ts` above. */
 function mayImport(from: string, to: string): boolean {

@@ -1,10 +1,17 @@
 /** Mistakes in code that runs on users' machines. */
 export default [
   {
+    name: 'the adapter signs out by a link that is fetched in advance',
+    in: 'clients/adapter',
+    find: "if (name !== 'session' && isPrefetch(request.headers))",
+    replace: 'if (false)',
+    tests: ['clients/adapter'],
+  },
+  {
     name: 'the adapter reads a planted cookie beside its own',
     in: 'clients/adapter',
-    find: 'if (values.length !== 1 || !token) return { signedIn: false }',
-    replace: 'if (!token) return { signedIn: false }',
+    find: 'return values.length === 1 && token ? this',
+    replace: 'return token ? this',
     tests: ['clients/adapter'],
   },
   {

@@ -1,6 +1,13 @@
 /** Mistakes in the kernel. */
 export default [
   {
+    name: 'what is fetched in advance has its effect',
+    in: 'core/http',
+    find: 'done(isPrefetch(request.headers) ? new Prefetched() : undefined)',
+    replace: 'done()',
+    tests: ['plugins/game-edge/sign-in'],
+  },
+  {
     name: 'a token does what its scopes do not say',
     in: 'core',
     find: "demand.scope && principal.scopes !== 'all' && !principal.scopes.has(demand.scope)",

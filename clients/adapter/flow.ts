@@ -12,9 +12,7 @@ interface Flow {
 }
 
 const FLOW_SECONDS = 600
-/**
- * The maximum number of unfinished flows in one browser. Above it they are removed, to keep the Cookie header small.
- */
+/** The maximum number of unfinished flows in one browser. The oldest are removed, to keep the Cookie header small. */
 const OPEN_FLOWS = 8
 const STATE = /^[A-Za-z0-9_-]{22}$/
 /** Errors of `prompt=none` that mean that the player has to interact (OpenID Connect Core 3.1.2.6). */
@@ -40,6 +38,9 @@ export class SignInFailed extends Error {
     this.status = status
   }
 }
+
+/** Thrown when this browser has no such sign-in under way, for example when the page after one is reloaded. */
+export class SignInOver extends SignInFailed {}
 
 /**
  * The authorization code flow with PKCE (RFC 6749, 7636). Each flow has its own sealed state cookie, whose name
@@ -108,7 +109,9 @@ export class SignInFlow {
     const sealed = STATE.test(state) ? cookieValues(headers, cookieName(name, site.secure)) : []
     const flow = sealed.length === 1 ? await this.#states.open<Flow>(sealed[0] as string, now()) : null
     if (!flow || flow.state !== state) {
-      throw new SignInFailed('This sign-in began in another browser, or too long ago.')
+      throw new SignInOver(
+        'This sign-in is finished, took longer than ten minutes, or began in another browser or at another address.',
+      )
     }
     const issuer = query.get('iss')
     if (issuer !== null && issuer !== baseUrl) throw new SignInFailed('This answer is not from the portal.')
@@ -119,7 +122,8 @@ export class SignInFlow {
       if (error === 'access_denied' || (flow.embedded && QUIET_REFUSALS.has(error))) {
         return { location: flow.returnTo, cookies }
       }
-      throw new SignInFailed('The portal refused the sign-in.')
+      const why = query.get('error_description')
+      throw new SignInFailed(`The portal refused the sign-in: ${error}${why ? ` (${why})` : ''}.`)
     }
     const code = query.get('code')
     if (!code) throw new SignInFailed('The code is missing.')
@@ -144,12 +148,14 @@ export class SignInFlow {
         method: 'POST',
         body: new URLSearchParams(form),
         headers: { accept: 'application/json' },
-        redirect: 'error',
+        // Cloudflare Workers know no `error`. A redirect is refused below like any other answer without a token.
+        redirect: 'manual',
         signal: AbortSignal.timeout(TIMEOUT_MS),
       })
       answer = (await response.json().catch(() => null)) as TokenAnswer | null
     } catch (cause) {
-      throw new SignInFailed(`The portal at ${baseUrl} could not be asked.`, { status: 502, cause })
+      const why = cause instanceof Error ? ` (${cause.message})` : ''
+      throw new SignInFailed(`The portal at ${baseUrl} could not be asked${why}.`, { status: 502, cause })
     }
     if (response.status >= 500 || answer === null) {
       throw new SignInFailed(`The portal at ${baseUrl} answered with ${response.status}.`, { status: 502 })
@@ -175,7 +181,9 @@ export class SignInFlow {
     const pattern = /(?:^|;) *(?:__Host-)?(service_state_[A-Za-z0-9_-]{22})=/g
     const open = [...(headers.get('cookie') ?? '').matchAll(pattern)]
     const site = cookieSite(this.#settings.origin, headers)
-    return open.length < OPEN_FLOWS ? [] : open.flatMap(([, name]) => clearCookie(site, name as string))
+    // Browsers send the oldest cookie first (RFC 6265 section 5.4).
+    const oldest = open.slice(0, Math.max(0, open.length - OPEN_FLOWS + 1))
+    return oldest.flatMap(([, name]) => clearCookie(site, name as string))
   }
 }
 

@@ -2,7 +2,8 @@
  * Player sign-in for a game with its own server, on web-standard Request and Response. It runs on every runtime that
  * has them (Node 20 and later, Deno, Bun, workers). Express, Next.js, Fastify and Hono have wrappers beside this file.
  */
-import { SignInFailed, SignInFlow, type Step } from './flow.ts'
+import { SignInFailed, SignInFlow, SignInOver, type Step } from './flow.ts'
+import { isPrefetch, showsPages, signInFailedPage } from './pages.ts'
 import { returnPath } from './return-to.ts'
 import { type GameSession, Sessions } from './sessions.ts'
 import { type AuthSettings, resolveSettings } from './settings.ts'
@@ -34,7 +35,12 @@ export function createAuth(settings: AuthSettings = {}): Auth {
     callback: {
       methods: ['GET'],
       answer: async ({ headers }, { searchParams }) => {
-        const step = await flow.finish(headers, searchParams)
+        const step: Step = await flow.finish(headers, searchParams).catch(async (error): Promise<Step> => {
+          // The page was reloaded, or reached by the Back button, after the sign-in.
+          const isSignedIn = error instanceof SignInOver && (await sessions.read(headers)).signedIn
+          if (isSignedIn) return { location: '/', cookies: [] }
+          throw error
+        })
         if (!step.signedIn) return redirect(step)
         const { player, tokens } = step.signedIn
         await resolved.onSignIn(player, tokens)
@@ -46,14 +52,15 @@ export function createAuth(settings: AuthSettings = {}): Auth {
     },
     session: {
       methods: ['GET'],
-      answer: async ({ headers }) => json(200, await sessions.read(headers), { vary: 'Cookie' }),
+      answer: async ({ headers }) =>
+        withCookies(json(200, await sessions.read(headers), { vary: 'Cookie' }), await sessions.renew(headers)),
     },
     logout: {
       methods: ['GET', 'POST'],
       answer: async ({ headers }, { searchParams }) => {
         const cookies = sessions.end(headers)
         // Links and forms return to the game; scripts get a JSON response.
-        if (/\btext\/html\b/.test(headers.get('accept') ?? '')) {
+        if (showsPages(headers)) {
           return redirect({ location: returnPath(searchParams.get('returnTo'), resolved.origin), cookies }, 303)
         }
         return withCookies(json(200, { signedIn: false }), cookies)
@@ -76,10 +83,16 @@ export function createAuth(settings: AuthSettings = {}): Auth {
       if (request.headers.get('service-worker') === 'script') {
         return refusal(403, 'forbidden', 'This address is no service worker.')
       }
+      // Browsers and frameworks prefetch links, which must neither sign anybody out nor begin a sign-in.
+      if (name !== 'session' && isPrefetch(request.headers)) {
+        return refusal(403, 'prefetch', 'This address has an effect, so it is not fetched in advance.')
+      }
       try {
         return await route.answer(request, url)
       } catch (error) {
         if (!(error instanceof SignInFailed)) throw error
+        console.warn(`Sign-in failed: ${error.message}`)
+        if (showsPages(request.headers)) return page(error.status, signInFailedPage(error.message))
         return refusal(error.status, error.status === 400 ? 'sign_in_failed' : 'upstream_error', error.message)
       }
     },
@@ -111,6 +124,16 @@ const json = (status: number, body: unknown, headers: Record<string, string> = {
 
 const refusal = (status: number, code: string, message: string, headers?: Record<string, string>): Response =>
   json(status, { error: { message, code } }, headers)
+
+const page = (status: number, body: string): Response =>
+  new Response(body, {
+    status,
+    headers: {
+      ...COMMON,
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
+    },
+  })
 
 const redirect = ({ location, cookies }: Step, status = 302): Response =>
   withCookies(new Response(null, { status, headers: { ...COMMON, location } }), cookies)

@@ -24,6 +24,8 @@ interface Claims {
 }
 
 const NAME = 'service_session'
+/** A session that is used at this age is renewed. */
+const RENEW_AFTER_MS = 24 * 3600_000
 
 /** Manages a player's session with the game. Only the player's browser stores it; the server stores nothing. */
 export class Sessions {
@@ -40,7 +42,6 @@ export class Sessions {
 
   /** Returns the `Set-Cookie` headers that sign a player in. */
   async start(headers: Headers, player: Player, scope: string): Promise<string[]> {
-    const { now, sessionSeconds, origin } = this.#settings
     const claims: Claims = {
       sub: player.id,
       name: player.name,
@@ -48,6 +49,26 @@ export class Sessions {
       scope,
       ...(player.email === undefined ? {} : { email: player.email }),
     }
+    return this.#set(headers, claims)
+  }
+
+  /**
+   * Returns the `Set-Cookie` headers that renew a session which is more than a day old, so that whoever plays every week
+   * stays signed in; none for any other. On plain http at `localhost` the form of the cookie depends on whether the page
+   * is in a frame, which the request of a script does not say, so a session is not renewed there.
+   */
+  async renew(headers: Headers): Promise<string[]> {
+    const claims = await this.#claimsIn(headers)
+    const { secure, loopback } = cookieSite(this.#settings.origin, headers)
+    if (!claims || (loopback && !secure)) return []
+    const { exp, ...session } = claims
+    const { now, sessionSeconds } = this.#settings
+    const age = sessionSeconds * 1000 - ((exp as number) * 1000 - now().getTime())
+    return age > RENEW_AFTER_MS ? this.#set(headers, session as Claims) : []
+  }
+
+  async #set(headers: Headers, claims: Claims): Promise<string[]> {
+    const { now, sessionSeconds, origin } = this.#settings
     const token = await this.#tokens.seal({ ...claims }, new Date(now().getTime() + sessionSeconds * 1000))
     const site = cookieSite(origin, headers)
     return [...clearCookie(site, NAME, 'current'), setCookie(site, NAME, token, sessionSeconds)]
@@ -60,10 +81,7 @@ export class Sessions {
 
   /** Reads the session from a request's cookie. Two or more cookies of that name count as signed out. */
   async read(headers: Headers): Promise<GameSession> {
-    const values = cookieValues(headers, this.#cookie)
-    const [token] = values
-    if (values.length !== 1 || !token) return { signedIn: false }
-    const claims = await this.#tokens.open<Claims>(token, this.#settings.now())
+    const claims = await this.#claimsIn(headers)
     if (!claims) return { signedIn: false }
     const { sub: id, name, picture: imageUrl, email, scope, exp } = claims
     return {
@@ -72,5 +90,11 @@ export class Sessions {
       scope,
       expiresAt: new Date((exp as number) * 1000).toISOString(),
     }
+  }
+
+  async #claimsIn(headers: Headers) {
+    const values = cookieValues(headers, this.#cookie)
+    const [token] = values
+    return values.length === 1 && token ? this.#tokens.open<Claims>(token, this.#settings.now()) : null
   }
 }

@@ -73,8 +73,9 @@ type Environment = Record<string, string | undefined>
 export function resolveSettings(settings: AuthSettings, environment: Environment = environmentOf()): ResolvedSettings {
   const problems: string[] = []
   const read = (name: 'clientId' | 'clientSecret' | 'sessionSecret' | 'redirectUri', variable: string) => {
-    const value = settings[name] ?? environment[variable] ?? ''
-    if (value.trim() === '') problems.push(`${name} is missing: pass it, or set ${variable}.`)
+    // A secret from a file or a paste often ends in a line break.
+    const value = (settings[name] ?? environment[variable] ?? '').trim()
+    if (value === '') problems.push(`${name} is missing: pass it, or set ${variable}.`)
     return value
   }
   const clientId = read('clientId', 'SERVICE_CLIENT_ID')
@@ -93,7 +94,7 @@ export function resolveSettings(settings: AuthSettings, environment: Environment
     problems.push(`redirectUri is ${redirectUri}: it must be a whole address that ends in /auth/service/callback.`)
   }
   const local = callback !== null && LOOPBACK.test(callback.hostname)
-  const base = settings.baseUrl ?? environment.SERVICE_BASE_URL ?? (local ? 'http://localhost:8080' : '')
+  const base = (settings.baseUrl ?? environment.SERVICE_BASE_URL ?? (local ? 'http://localhost:8080' : '')).trim()
   const portal = parseAddress(base)
   if (base === '') problems.push('baseUrl is missing: pass the address of the portal, or set SERVICE_BASE_URL.')
   else if (!portal || !/^https?:$/.test(portal.protocol)) problems.push(`baseUrl is ${base}: it must be an address.`)

@@ -10,7 +10,7 @@ import type { Actor } from '../data/audit.ts'
 import { Forbidden, MissingScope, StartupError, Unauthorized } from '../errors.ts'
 import { type Author, runAs } from '../observe/author.ts'
 import type { Origins } from '../origins/origins.ts'
-import { isFromPageOf } from './same-origin.ts'
+import { isFromPageOf } from '../origins/same-origin.ts'
 
 /**
  * The kinds of credential. A token of one kind is never accepted as another. `resource-token` is an OAuth access token

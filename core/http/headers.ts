@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { ByteRange } from '../data/byte-range.ts'
 
 /** Shared parts of HTTP: entity tags, ranges, content negotiation, cache headers. */
@@ -98,3 +99,8 @@ export function cookieValues(header: string | undefined, name: string): string[]
   }
   return values
 }
+
+/** Whether a browser or a framework fetches an address that nobody has followed yet. */
+export const isPrefetch = (headers: IncomingHttpHeaders): boolean =>
+  /\bprefetch\b/.test(`${headers['sec-purpose'] ?? ''} ${headers.purpose ?? ''}`) ||
+  headers['next-router-prefetch'] !== undefined

@@ -2,14 +2,16 @@ import type {
   FastifyInstance,
   FastifyReply,
   FastifyRequest,
+  onRequestHookHandler,
   onSendHookHandler,
   preValidationHookHandler,
 } from 'fastify'
-import { type ErrorDetail, InvalidRequest, WritesStopped } from '../errors.ts'
+import { type ErrorDetail, InvalidRequest, Prefetched, WritesStopped } from '../errors.ts'
 import { pathOf, RequestLine } from '../observe/log.ts'
 import { RequestLog } from '../observe/request-log.ts'
 import { sendRefusal } from './connections.ts'
 import { closeAfterResponse } from './drain-body.ts'
+import { isPrefetch } from './headers.ts'
 
 /**
  * Time limits that close slow sockets. Node's defaults are minutes long, and `requestTimeout` alone does not close a
@@ -161,3 +163,10 @@ function isRecord(value: unknown): value is object {
 }
 
 const acceptsUpgrade = (options: { config: { upgrade?: boolean } }): boolean => options.config.upgrade === true
+
+/**
+ * An `onRequest` hook for GET routes that have an effect, such as signing out. A browser drops a refused prefetch, and
+ * asks again when somebody follows the link.
+ */
+export const refusePrefetch: onRequestHookHandler = (request, _reply, done) =>
+  done(isPrefetch(request.headers) ? new Prefetched() : undefined)

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Forbidden, NotFound } from '../../core/errors.ts'
-import { isFromPageOf } from '../../core/http/same-origin.ts'
+import { isFromPageOf } from '../../core/origins/same-origin.ts'
 import { signInRequired } from '../game-edge/index.ts'
 import { type Game, Suspended } from '../games/index.ts'
 import { PreviewScores } from './errors.ts'

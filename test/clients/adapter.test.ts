@@ -176,6 +176,7 @@ t.test('a callback that this browser did not ask for is refused', async (t) => {
   await refused(visitor, back.replace(/code=[^&]+/, 'code=nonsense'), /invalid_grant/)
   await refused(visitor, back.replace(/iss=[^&]+/, 'iss=https%3A%2F%2Fevil.example'), /not from the portal/)
   t.equal((await visitor.ask(back)).status, 302, 'and the good one is taken')
+  await visitor.ask('/auth/service/logout')
   await refused(visitor, back, /began in another browser/)
 })
 
@@ -264,6 +265,72 @@ t.test('a session holds where and as long as it was made to', async (t) => {
   t.same(await read({}), { signedIn: false }, 'over')
 })
 
+t.test('the page after a sign-in may be reloaded, and a failed one says why: a page to browsers', async (t) => {
+  const { player, settings } = await elsewhere()
+  const visitor = visit(createAuth(settings))
+  const accept = { accept: 'text/html,*/*' }
+  const start = await visitor.ask('/auth/service/start?returnTo=/level')
+  const back = await approved(platform, player, String(start.headers.get('location')))
+  t.equal((await visitor.ask(back)).headers.get('location'), '/level')
+  t.equal((await visitor.ask(back)).headers.get('location'), '/', 'it leads on')
+  await visitor.ask('/auth/service/logout')
+  const over = await visitor.ask(back, { headers: accept })
+  t.equal(over.status, 400)
+  t.match(over.headers.get('content-type'), /^text\/html/)
+  t.match(await over.text(), /took longer than ten minutes.*href="\/auth\/service\/start"/s)
+  t.match(await (await visitor.ask(back)).json(), { error: { code: 'sign_in_failed', message: /is finished/ } })
+
+  const again = await visitor.ask('/auth/service/start')
+  const state = new URL(String(again.headers.get('location'))).searchParams.get('state') ?? ''
+  const refused = new URLSearchParams({ state, error: 'server_error', error_description: '<b>Out of tea</b>' })
+  const page = await (await visitor.ask(`${CALLBACK}?${refused}`, { headers: accept })).text()
+  t.match(page, 'refused the sign-in: server_error (&lt;b&gt;Out of tea&lt;/b&gt;)')
+})
+
+t.test('a session that is used after a day is renewed, and ends a week after its last use', async (t) => {
+  let time = Date.now()
+  const { player, settings } = await elsewhere({ url: 'https://relay.example', now: () => new Date(time) })
+  const visitor = visit(createAuth(settings))
+  await visitor.signIn(platform, player)
+  const first = visitor.cookies.get('__Host-service_session')
+  time += 23 * 3600_000
+  await visitor.session()
+  t.equal(visitor.cookies.get('__Host-service_session'), first, 'not within a day')
+  for (let week = 0; week < 3; week++) {
+    time += 6 * 24 * 3600_000
+    t.match(await visitor.session(), { signedIn: true, user: { id: player.id, name: 'Ada' } })
+  }
+  time += 8 * 24 * 3600_000
+  t.same(await visitor.session(), { signedIn: false })
+})
+
+t.test('a link that is fetched in advance signs nobody out, and begins nothing', async (t) => {
+  const { player, settings } = await elsewhere()
+  const visitor = visit(createAuth(settings))
+  await visitor.signIn(platform, player)
+  for (const headers of [
+    { 'sec-purpose': 'prefetch;prerender' },
+    { purpose: 'prefetch' },
+    { 'next-router-prefetch': '1' },
+  ])
+    for (const path of ['/auth/service/logout', '/auth/service/start']) {
+      const answer = await visitor.ask(path, { headers })
+      t.same([answer.status, answer.headers.getSetCookie()], [403, []], `${path} ${JSON.stringify(headers)}`)
+    }
+  t.match(await visitor.session(), { signedIn: true })
+})
+
+t.test('settings with a line break at their end, and the oldest of too many flows', async (t) => {
+  const { player, settings } = await elsewhere()
+  const pasted = { ...settings, clientSecret: `${settings.clientSecret}\n`, clientId: ` ${settings.clientId}\r\n` }
+  const visitor = visit(createAuth({ ...pasted, baseUrl: `${settings.baseUrl}/ ` }))
+  const started = []
+  for (let flow = 0; flow < 10; flow++) started.push(await visitor.ask(`/auth/service/start?returnTo=/${flow}`))
+  t.equal(visitor.cookies.size, 8)
+  const back = await approved(platform, player, String(started[2]?.headers.get('location')))
+  t.equal((await visitor.ask(back)).headers.get('location'), '/2')
+})
+
 t.test('players are sent nowhere but back into the game', async (t) => {
   const { settings } = await elsewhere()
   const visitor = visit(createAuth(settings))
@@ -303,7 +370,11 @@ t.test('other methods, unknown addresses and service workers are refused; other 
   let cookie = ''
   for (let count = 0; count < 10; count++) cookie += `service_state_${String(count).padStart(22, 'x')}=y; `
   const cleared = (await visitor.ask('/auth/service/start', { headers: { cookie } })).headers.getSetCookie()
-  t.equal(cleared.filter((line) => /^service_state_x.*Max-Age=0/.test(line)).length, 20, 'flows that nobody ended go')
+  t.equal(
+    cleared.filter((line) => /^service_state_x.*Max-Age=0/.test(line)).length,
+    6,
+    'the three oldest flows go, each in both forms',
+  )
 })
 
 t.test('settings that can not work are refused, all at once, with what to do', async (t) => {

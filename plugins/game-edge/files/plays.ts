@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
+import { isPrefetch } from '../../../core/http/headers.ts'
 import type { Game } from '../../games/index.ts'
 
 /** Whether a request for a document is a person who opens the game, rather than a script, a prefetch or a program. */
@@ -8,7 +9,7 @@ export function opensGame({ method, headers }: IncomingMessage): boolean {
   // Browsers send the destination only on HTTPS and localhost.
   const to = headers['sec-fetch-dest']
   if (to !== undefined && to !== 'document' && to !== 'iframe' && to !== 'frame') return false
-  return headers['sec-purpose'] === undefined && headers.purpose !== 'prefetch'
+  return !isPrefetch(headers)
 }
 
 /**

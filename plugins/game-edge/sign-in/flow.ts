@@ -118,7 +118,13 @@ export class SignInFlow {
       sealed.length === 1
         ? await this.#states.open<Flow & { state: string }>(sealed[0] as string, host, this.#app.clock.now())
         : null
-    if (!flow || flow.state !== state) throw new SignInFailed('This sign-in began in another browser, or too long ago.')
+    if (!flow || flow.state !== state) {
+      // The page was reloaded, or reached by the Back button, after the sign-in.
+      if (await this.#sessions.read(request, host, game)) return { location: '/', cookies: [] }
+      throw new SignInFailed(
+        'This sign-in is finished, took longer than ten minutes, or began in another browser or at another address.',
+      )
+    }
     if (query.iss !== undefined && query.iss !== portal) throw new SignInFailed('This answer is not from the portal.')
     const cookies = clearCookie(cookieSite(request, host, secure), name)
     if (query.error !== undefined) {

@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import Type from 'typebox'
+import { refusePrefetch } from '../../../core/http/request-rules.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { sendPage, signedOutPage } from '../pages.ts'
 import { GameSessionAnswer } from '../schemas.ts'
@@ -22,6 +23,7 @@ export const signInRoutes: Routes = async (app) => {
     '/auth/service/start',
     {
       ...shared,
+      onRequest: refusePrefetch,
       schema: {
         summary: "Begin a player's sign-in: redirects to the portal",
         querystring: Type.Object({ returnTo: Text, embed: Text, window: Text }),
@@ -44,6 +46,7 @@ export const signInRoutes: Routes = async (app) => {
     '/auth/service/callback',
     {
       ...shared,
+      onRequest: refusePrefetch,
       schema: {
         summary: 'OAuth callback: sets the session cookie and returns to the game',
         querystring: Type.Object({ code: Text, state: Text, error: Text, iss: Text }),
@@ -80,6 +83,7 @@ export const signInRoutes: Routes = async (app) => {
     method: ['GET', 'POST'],
     url: '/auth/service/logout',
     ...shared,
+    onRequest: refusePrefetch,
     schema: { summary: 'Sign the player out of this game', querystring: Type.Object({ returnTo: Text }) },
     handler: async (request, reply) => {
       const game = await app.edge.signInGame(request)

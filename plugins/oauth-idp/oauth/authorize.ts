@@ -3,6 +3,7 @@ import Type from 'typebox'
 import { InvalidRequest } from '../../../core/errors.ts'
 import { callerOf, type Principal } from '../../../core/http/auth.ts'
 import { callerAddress } from '../../../core/http/rate-limit.ts'
+import { refusePrefetch } from '../../../core/http/request-rules.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { renderPage } from '../../../core/pages/index.ts'
 import type { OAuthClient } from '../apps/client.ts'
@@ -30,7 +31,7 @@ export const authorizeRoutes: Routes = async (app) => {
 
   app.get(
     '/oauth/authorize',
-    { config: { auth: 'optional', page: true }, constraints: { origin: 'portal' } },
+    { config: { auth: 'optional', page: true }, constraints: { origin: 'portal' }, onRequest: refusePrefetch },
     async (request, reply) => {
       // 1. Verify the client and the redirect URI. There is no redirect before both are verified.
       const recipient = await readRecipient(request.query, identity.apps, finder(request))

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type, { type Static } from 'typebox'
+import { refusePrefetch } from '../../../core/http/request-rules.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { Button, Form, html, Row, renderPage } from '../../../core/pages/index.ts'
 import type { Apps } from '../apps/apps.ts'
@@ -22,7 +23,10 @@ export const logoutRoutes: Routes = async (app) => {
 
   app.get(
     '/oauth/logout',
-    { config: { auth: 'optional', page: true }, constraints, schema: { querystring: LogoutRequest } },
+    {
+      ...{ config: { auth: 'optional', page: true }, constraints, schema: { querystring: LogoutRequest } },
+      onRequest: refusePrefetch,
+    },
     async (request, reply) => {
       const asked = request.query
       const hint = asked.id_token_hint ? await identity.idTokens.readHint(asked.id_token_hint) : null

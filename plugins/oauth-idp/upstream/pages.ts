@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { callerOf } from '../../../core/http/auth.ts'
+import { refusePrefetch } from '../../../core/http/request-rules.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { returnPath } from '../../../core/origins/return-path.ts'
 import { Avatar, Button, Form, html, renderPage } from '../../../core/pages/index.ts'
@@ -9,7 +10,7 @@ import { FlowCookies, type OpenFlow } from './flow-cookies.ts'
 import type { Provider } from './providers.ts'
 
 const constraints = { origin: 'portal' }
-const looks = { config: { auth: 'optional', page: true }, constraints } as const
+const looks = { config: { auth: 'optional', page: true }, constraints, onRequest: refusePrefetch } as const
 const owner = { config: { auth: 'session', page: true, secretPath: true }, constraints } as const
 const ProviderParams = Type.Object({ provider: Type.String() })
 const TokenParams = Type.Object({ token: Type.String() })
@@ -97,21 +98,23 @@ export const upstreamPages: Routes = async (app) => {
             <p class="lede"><strong>${label}</strong> could sign in as you from then on.</p>
           </header>
           <p class="row"><${Avatar} name=${player?.name ?? ''} imageUrl=${player?.imageUrl} /> <span>You are <strong>${player?.name}</strong>${player?.email && html`, ${player.email}`}</span></p>
-          <${Form} action=${`/connect/${request.params.token}`} submit="Connect"
-            beside=${html`<${Button} kind="quiet" href=${returnTo === '/' ? '/settings/security' : returnTo}>Not now<//>`}>
-            <input type="hidden" name="returnTo" value=${returnTo} />
-          <//>
+          <${Form} action=${questionPath(request.params.token, returnTo)} submit="Connect"
+            beside=${html`<${Button} kind="quiet" href=${returnTo === '/' ? '/settings/security' : returnTo}>Not now<//>`} />
         </div>`,
       })
     },
   )
 
-  app.post('/connect/:token', { ...owner, schema: { params: TokenParams, body: ReturnTo } }, async (request, reply) => {
-    const { playerId, credentialId: sessionId } = callerOf(request)
-    const returnTo = returnPath(request.body.returnTo, portal)
-    await upstream.connect(request.params.token, { playerId, sessionId })
-    return reply.redirect(returnTo === '/' ? '/settings/security?done=connected' : returnTo, 303)
-  })
+  app.post(
+    '/connect/:token',
+    { ...owner, schema: { params: TokenParams, querystring: ReturnTo } },
+    async (request, reply) => {
+      const { playerId, credentialId: sessionId } = callerOf(request)
+      const returnTo = returnPath(request.query.returnTo, portal)
+      await upstream.connect(request.params.token, { playerId, sessionId })
+      return reply.redirect(returnTo === '/' ? '/settings/security?done=connected' : returnTo, 303)
+    },
+  )
 
   async function profileOf(provider: Provider, open: OpenFlow, request: FastifyRequest) {
     const flow = await provider.connect()

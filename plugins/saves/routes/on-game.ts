@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Forbidden } from '../../../core/errors.ts'
 import type { Routes } from '../../../core/http/routes.ts'
-import { isFromPageOf } from '../../../core/http/same-origin.ts'
+import { isFromPageOf } from '../../../core/origins/same-origin.ts'
 import { refuseServiceWorker, SCRIPT_CACHE, signInRequired } from '../../game-edge/index.ts'
 import { OtherPlayer } from '../errors.ts'
 import type { SaveOwner } from '../save-rows.ts'

@@ -138,6 +138,23 @@ t.test('two tabs sign in at once', async (t) => {
   }
 })
 
+t.test('a reloaded callback leads on, and what is fetched in advance has no effect', async (t) => {
+  const { player, host } = await withGame(t)
+  const started = await player.get('/auth/service/start', { host })
+  const authorized = await player.get(pathOf(started.headers.location))
+  const callback = pathOf(authorized.headers.location)
+  await player.get(callback, { host })
+  t.match(await player.get(callback, { host }), { status: 302, headers: { location: /^\/$/ } })
+  for (const headers of [{ 'sec-purpose': 'prefetch' }, { purpose: 'prefetch' }])
+    for (const path of ['/auth/service/logout', '/auth/service/start', callback])
+      t.match(await player.get(path, { host, headers }), { status: 403, headers: { 'set-cookie': undefined } }, path)
+  t.equal((await player.get('/oauth/logout', { headers: { 'sec-purpose': 'prefetch' } })).status, 403)
+  t.match((await player.get('/auth/service/session', { host })).body, { signedIn: true })
+  await player.post('/auth/service/logout', undefined, { host })
+  const over = await player.get(callback, { host, headers: { accept: 'text/html' } })
+  t.match(over, { status: 400, text: /is finished, took longer than ten minutes.*Sign in/s })
+})
+
 t.test('flows that nobody ends do not fill the cookie header', async (t) => {
   const { player, host } = await withGame(t)
   const started = []

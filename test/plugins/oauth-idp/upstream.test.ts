@@ -76,7 +76,9 @@ t.test('an address that has an account only leads to a question, which its owner
   t.match(asked.headers.location, /^\/connect\/[\w-]{43}$/)
   const onTheWay = await through(new Client(platform.app), '?returnTo=/games/pong')
   t.match(onTheWay.headers.location, /^\/connect\/[\w-]{43}\?returnTo=%2Fgames%2Fpong$/)
-  t.match((await owner.get(onTheWay.headers.location as string)).text, /name="returnTo" value="\/games\/pong"/)
+  const onward = await owner.submit(onTheWay.headers.location as string, {})
+  t.match(onward, { status: 303, headers: { location: /^\/games\/pong$/ } }, 'and on to where they were going')
+  await owner.submit('/settings/accounts/disconnect', { provider: 'club', subject: 'u1' })
   t.notOk((await browser.get('/api/auth/session')).body.signedIn, 'nobody is signed in by it')
   const question = asked.headers.location as string
   const signIn = await browser.get(question)
