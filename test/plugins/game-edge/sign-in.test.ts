@@ -116,6 +116,7 @@ t.test('a callback that this browser did not ask for is refused', async (t) => {
   t.match(await player.get(`${callback}&iss=https://evil.example`, { host }), { status: 400 }, 'another issuer')
   t.match(await player.get(`/auth/service/callback?error=server_error&state=${state}`, { host }), refused)
   t.equal((await player.get(callback, { host })).status, 302, 'the true one still works')
+  await player.post('/auth/service/logout', undefined, { host })
   t.match(await player.get(callback, { host }), refused, 'once')
 })
 
