@@ -1,6 +1,20 @@
 /** Mistakes in sign-in and tokens. */
 export default [
   {
+    name: 'a stolen refresh token goes on beside its successor',
+    in: 'plugins/oauth-idp/oauth',
+    find: 'return next?.grant_id === row.grant_id && next.used_at === null',
+    replace: 'return next?.grant_id === row.grant_id',
+    tests: ['plugins/oauth-idp/refresh'],
+  },
+  {
+    name: 'a used refresh token is good for ever',
+    in: 'plugins/oauth-idp/oauth',
+    find: 'if (this.#clock.now().getTime() - row.used_at > this.#leewayMs) return false',
+    replace: '',
+    tests: ['plugins/oauth-idp/refresh'],
+  },
+  {
     name: 'a code is good for ever',
     in: 'plugins/oauth-idp',
     find: "if (row.expires_at <= now.getTime()) throw new InvalidGrant('The code has expired.')",
@@ -80,8 +94,9 @@ export default [
   {
     name: 'a refresh token that was used twice leaves its family',
     in: 'plugins/oauth-idp',
-    find: 'if (row.used_at !== null) return this.#refuseReuse(row.grant_id)',
-    replace: "if (row.used_at !== null) throw new InvalidGrant('The refresh token was used.')",
+    find: 'if (row.used_at !== null && !(await this.#mayRepeat(row, successor))) return this.#refuseReuse(row.grant_id)',
+    replace:
+      "if (row.used_at !== null && !(await this.#mayRepeat(row, successor))) throw new InvalidGrant('The refresh token was used.')",
     tests: ['plugins/oauth-idp/refresh'],
   },
   {

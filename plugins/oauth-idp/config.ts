@@ -87,6 +87,13 @@ export const OAuthConfig = Section(
       description:
         'open: coding assistants register themselves, and ask a player before they do anything. off: they use API tokens.',
     }),
+    refreshLeewaySeconds: Type.Integer({
+      default: 10,
+      minimum: 0,
+      maximum: 60,
+      description:
+        'A refresh token that is used again within so many seconds gets the same successor: an answer was lost, or two tabs asked at once. Later it counts as stolen.',
+    }),
   },
   { description: 'Sign-in to games.', default: {} },
 )

@@ -20,7 +20,7 @@ import { Grants } from './oauth/grants.ts'
 import { IdTokens } from './oauth/id-tokens.ts'
 import { RefreshTokens } from './oauth/refresh-tokens.ts'
 import { ProtectedResources } from './oauth/resources.ts'
-import { SigningKeys } from './oauth/signing-keys.ts'
+import { type SigningAlgorithm, SigningKeys } from './oauth/signing-keys.ts'
 import { Passkeys } from './passkeys/passkeys.ts'
 import { AccountDeletion } from './players/account-deletion.ts'
 import { AccountEmails } from './players/account-emails.ts'
@@ -82,7 +82,7 @@ export class Identity {
   readonly builtins: BuiltinClients
   readonly accessTokens: AccessTokens
   readonly refreshTokens: RefreshTokens
-  readonly signingKeys: SigningKeys
+  readonly signingKeys: Record<SigningAlgorithm, SigningKeys>
   readonly idTokens: IdTokens
   readonly consents: Consents
   readonly consentRules: ConsentRules
@@ -123,10 +123,14 @@ export class Identity {
     this.grants = new Grants(shared)
     this.accessTokens = new AccessTokens(shared)
     this.codes = new Codes({ ...shared, grants: this.grants, signIns: this.signIns })
-    this.refreshTokens = new RefreshTokens({ ...shared, grants: this.grants })
+    this.refreshTokens = new RefreshTokens({
+      ...{ ...shared, grants: this.grants, leewaySeconds: oauth.refreshLeewaySeconds },
+      key: app.keys.derive('oauth-idp/refresh-tokens'),
+    })
     this.devices = new DeviceCodes({ db, clock, key: app.keys.derive('oauth-idp/user-codes') })
     const wrappingKey = app.keys.derive('oauth-idp/signing-keys')
-    this.signingKeys = new SigningKeys({ db, clock, wrappingKey, keyRings: app.keyRings })
+    const keys = { db, clock, wrappingKey, keyRings: app.keyRings }
+    this.signingKeys = { RS256: new SigningKeys('RS256', keys), ES256: new SigningKeys('ES256', keys) }
     this.idTokens = new IdTokens({ clock, keys: this.signingKeys, issuer: origins.portal })
     this.registrations = new Registrations({ db, clock })
     this.consents = new Consents({ db, clock, events })
@@ -201,6 +205,6 @@ export class Identity {
     await this.grants.sweep(signal)
     await this.registrations.sweep(signal)
     await this.signIns.sweep(signal)
-    await this.signingKeys.sweep()
+    await Promise.all(Object.values(this.signingKeys).map((keys) => keys.sweep()))
   }
 }

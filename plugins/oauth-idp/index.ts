@@ -13,12 +13,21 @@ import { migration as moderators } from './migrations/2026_11_23_moderators.ts'
 import { migration as protectedResources } from './migrations/2026_11_23_protected_resources.ts'
 import { migration as trusted } from './migrations/2026_11_23_trusted.ts'
 import { migration as consentUses } from './migrations/2026_11_24_consent_uses.ts'
+import { migration as idTokenAlgorithms } from './migrations/2026_11_26_id_token_algorithms.ts'
 import { migration as longNames } from './migrations/2026_11_26_long_names.ts'
 import { authorizeRoutes } from './oauth/authorize.ts'
 import { connectedPages } from './oauth/connected-apps-routes.ts'
 import { deviceAuthorizationRoutes } from './oauth/device-authorization.ts'
 import { devicePages } from './oauth/device-routes.ts'
-import { AccessToken, AuthorizationCode, Consent, DeviceCode, RefreshToken, SigningKey } from './oauth/entities.ts'
+import {
+  AccessToken,
+  AuthorizationCode,
+  Consent,
+  DeviceCode,
+  RefreshToken,
+  RsaSigningKey,
+  SigningKey,
+} from './oauth/entities.ts'
 import { introspectRoutes } from './oauth/introspect.ts'
 import { logoutRoutes } from './oauth/logout.ts'
 import { metadataRoutes } from './oauth/metadata.ts'
@@ -80,10 +89,20 @@ export default definePlugin(
       RefreshToken,
       DeviceCode,
       Consent,
+      RsaSigningKey,
       SigningKey,
       SignInCount,
     ],
-    migrations: [identityTables, addresses, moderators, trusted, protectedResources, consentUses, longNames],
+    migrations: [
+      identityTables,
+      addresses,
+      moderators,
+      trusted,
+      protectedResources,
+      consentUses,
+      longNames,
+      idTokenAlgorithms,
+    ],
   },
   async (app, config, limits, { oauth }) => {
     const identity = new Identity(app, config, limits, oauth)

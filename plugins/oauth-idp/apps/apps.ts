@@ -9,6 +9,7 @@ import { cutPage, type PageQuery } from '../../../core/http/pagination.ts'
 import { newId, randomText } from '../../../core/ids.ts'
 import { Consent } from '../oauth/entities.ts'
 import { endGrants } from '../oauth/grants.ts'
+import type { SigningAlgorithm } from '../oauth/signing-keys.ts'
 import { PlayerRow } from '../players/entities.ts'
 import { fieldError } from '../players/profile.ts'
 import { hashSecret } from '../secret-hash.ts'
@@ -35,6 +36,7 @@ export interface NewApp {
   /** The application belongs to a game hosted on this platform, so its redirect URIs need no check. */
   hosted?: boolean
   publicClient?: boolean
+  idTokenSignedResponseAlg?: SigningAlgorithm | undefined
 }
 
 /** Finds a game by its owner's name for it. @throws NotFound when the game does not belong to this player */
@@ -143,7 +145,7 @@ export class Apps {
   create(em: SqlEntityManager, app: NewApp): Promise<AppWithSecret>
   async create(em: SqlEntityManager, app: NewApp): Promise<AppWithSecret> {
     const { hosted = false, publicClient = false } = app
-    if (!hosted) checkRedirectUris(app.redirectUris, this.#context)
+    if (!hosted) checkRedirectUris(app.redirectUris, { ...this.#context, publicClient })
     const servedUris = hosted ? app.redirectUris : []
     const now = this.#context.clock.now()
     const clientSecret = publicClient ? null : newSecret()
@@ -162,6 +164,7 @@ export class Apps {
       lastUsedAt: null,
       registration: null,
       metadataUrl: null,
+      idTokenAlgorithm: app.idTokenSignedResponseAlg ?? null,
     }
     await em.insert(OAuthAppRow, row)
     return { ...toApp(row), redirectUris: app.redirectUris, clientSecret }
@@ -202,7 +205,11 @@ export class Apps {
    *
    * @throws InvalidRequest, NotFound
    */
-  async update(ownerId: string, id: string, { redirectUris, homepageUrl, ...plain }: AppUpdate): Promise<App> {
+  async update(
+    ownerId: string,
+    id: string,
+    { redirectUris, homepageUrl, idTokenSignedResponseAlg, ...plain }: AppUpdate,
+  ): Promise<App> {
     const game = plain.gameId ? await this.#checkGame(ownerId, plain.gameId) : null
     const em = this.#context.db.em()
     const row = await em.findOne(OAuthAppRow, { id, ownerId })
@@ -213,9 +220,10 @@ export class Apps {
       throw fieldError('homepageUrl', 'The home page of a game that lives here is its own address.')
     }
     if (homepageUrl !== undefined) row.homepageUrl = homepageUrl
+    if (idTokenSignedResponseAlg) row.idTokenAlgorithm = idTokenSignedResponseAlg
     if (redirectUris) {
       const registered = redirectUris.filter((uri) => !served.includes(uri))
-      checkRedirectUris(registered, this.#context)
+      checkRedirectUris(registered, { ...this.#context, publicClient: row.publicClient })
       row.redirectUris = [...served, ...registered]
       row.servedUris = served
     }

@@ -1,3 +1,4 @@
+import type { SigningAlgorithm } from '../oauth/signing-keys.ts'
 import { registeredUris } from './redirect-uris.ts'
 
 /** An OAuth application in the form that the protocol's endpoints use. */
@@ -21,6 +22,8 @@ export interface OAuthClient {
   registration: 'dynamic' | 'metadata' | null
   /** The address of that document. */
   metadataUrl: string | null
+  /** How its id tokens are signed. */
+  idTokenAlgorithm: SigningAlgorithm
 }
 
 export interface ClientRow {
@@ -39,10 +42,12 @@ export interface ClientRow {
   last_used_at: number | null
   registration: OAuthClient['registration']
   metadata_url: string | null
+  id_token_algorithm: SigningAlgorithm | null
 }
 
 export const FIND_CLIENT = `select id, client_id, game_id, name, homepage_url, redirect_uris, served_uris, hosted,
-  public_client, secret_hash, old_secret_hash, old_secret_until, last_used_at, registration, metadata_url from oauth_apps where client_id = ?`
+  public_client, secret_hash, old_secret_hash, old_secret_until, last_used_at, registration, metadata_url,
+  id_token_algorithm from oauth_apps where client_id = ?`
 
 export const clientOf = (row: ClientRow): OAuthClient => ({
   id: row.id,
@@ -64,6 +69,7 @@ export const clientOf = (row: ClientRow): OAuthClient => ({
   lastUsedAt: row.last_used_at === null ? null : new Date(row.last_used_at),
   registration: row.registration,
   metadataUrl: row.metadata_url,
+  idTokenAlgorithm: row.id_token_algorithm ?? 'ES256',
 })
 
 /** Creates a public client that is in no table, such as the command line, which is part of the platform itself. */
@@ -82,4 +88,5 @@ export const unstoredClient = ({ clientId, name }: { clientId: string; name: str
   lastUsedAt: null,
   registration: null,
   metadataUrl: null,
+  idTokenAlgorithm: 'ES256',
 })

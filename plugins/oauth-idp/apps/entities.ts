@@ -32,6 +32,8 @@ const OAuthAppSchema = defineEntity({
     /** `dynamic` or `metadata`: a client without an owner (apps/registrations.ts). */
     registration: p.string().length(20).nullable(),
     metadataUrl: p.string().length(2000).nullable(),
+    /** `RS256` or `ES256`; null means ES256. */
+    idTokenAlgorithm: p.string().length(5).nullable(),
   },
 })
 

@@ -1,3 +1,4 @@
+import type { SigningAlgorithm } from '../oauth/signing-keys.ts'
 import type { OAuthAppRow } from './entities.ts'
 import { redirectUriOf, registeredUris } from './redirect-uris.ts'
 import type { App } from './schemas.ts'
@@ -43,7 +44,11 @@ export type StoredApp = Pick<
   | 'publicClient'
   | 'createdAt'
   | 'updatedAt'
-> & { servedUris?: string[] | null | undefined; lastUsedAt?: Date | null | undefined }
+> & {
+  servedUris?: string[] | null | undefined
+  lastUsedAt?: Date | null | undefined
+  idTokenAlgorithm?: string | null | undefined
+}
 
 /** Converts an application, with the values that its owner registered. */
 export const toApp = (row: StoredApp): App => ({
@@ -53,6 +58,7 @@ export const toApp = (row: StoredApp): App => ({
   homepageUrl: row.homepageUrl ?? null,
   gameId: row.gameId ?? null,
   redirectUris: registeredUris(row),
+  idTokenSignedResponseAlg: (row.idTokenAlgorithm as SigningAlgorithm | null) ?? 'ES256',
   public: row.publicClient,
   createdAt: row.createdAt.toISOString(),
   updatedAt: row.updatedAt.toISOString(),

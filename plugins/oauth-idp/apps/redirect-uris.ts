@@ -1,19 +1,25 @@
 import { isIP } from 'node:net'
 import { fieldError } from '../players/profile.ts'
+import { isNativeRedirect } from './native-redirects.ts'
 
 const MOST = 20
 
 /**
  * Checks the redirect URIs of an application (RFC 6749 section 3.1.2, RFC 9700 section 4.1). They are absolute HTTPS
- * addresses; HTTP is allowed only where no certificate is available.
+ * addresses; HTTP is allowed only where no certificate is available. A public client may also have a scheme of its own
+ * (RFC 8252 section 7.1).
  *
  * @param lan whether the platform itself is reached over plain HTTP, which other machines of the LAN may then use too
  * @throws InvalidRequest with the refused address and the reason
  */
-export function checkRedirectUris(uris: string[], { lan }: { lan: boolean }): void {
+export function checkRedirectUris(
+  uris: string[],
+  { lan, publicClient = false }: { lan: boolean; publicClient?: boolean },
+): void {
   if (uris.length > MOST) throw fieldError('redirectUris', `An application has at most ${MOST} redirect URIs.`)
   uris.forEach((uri, index) => {
-    const problem = uris.indexOf(uri) < index ? 'is there twice' : problemOf(uri, lan)
+    const problem =
+      uris.indexOf(uri) < index ? 'is there twice' : publicClient && isNativeRedirect(uri) ? null : problemOf(uri, lan)
     if (problem) throw fieldError(`redirectUris.${index}`, `This redirect URI ${problem}.`)
   })
 }

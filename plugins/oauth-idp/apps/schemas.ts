@@ -4,6 +4,8 @@ import { VISIBLE_PATTERN } from '../../../core/visible-text.ts'
 
 const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Union([type, Type.Null()])
 
+const Algorithm = (description: string) => Type.Union([Type.Literal('RS256'), Type.Literal('ES256')], { description })
+
 /** An OAuth application (contracts, section 3). */
 const fields = {
   id: Type.String(),
@@ -12,6 +14,7 @@ const fields = {
   homepageUrl: Nullable(Type.String()),
   gameId: Nullable(Type.String()),
   redirectUris: Type.Array(Type.String()),
+  idTokenSignedResponseAlg: Algorithm('How its id tokens are signed.'),
   public: Type.Boolean({ description: 'Has no secret and must use PKCE: native and browser applications.' }),
   createdAt: Type.String({ format: 'date-time' }),
   updatedAt: Type.String({ format: 'date-time' }),
@@ -31,6 +34,9 @@ export const AppList = pageOf('apps', App)
 const name = Type.String({ minLength: 1, maxLength: 120, pattern: VISIBLE_PATTERN })
 const homepageUrl = Nullable(Type.String({ maxLength: 2000, pattern: '^https?://[^\\s]+$' }))
 const gameId = Nullable(Type.String({ maxLength: 40 }))
+const idTokenSignedResponseAlg = Algorithm(
+  'How its id tokens are signed; ES256 by default. Some libraries know RS256 only.',
+)
 const redirectUris = Type.Array(Type.String({ maxLength: 2000 }), { minItems: 1, maxItems: 20 })
 
 export const CreateAppBody = Type.Object({
@@ -38,6 +44,7 @@ export const CreateAppBody = Type.Object({
   homepageUrl: Type.Optional(homepageUrl),
   gameId: Type.Optional(gameId),
   redirectUris,
+  idTokenSignedResponseAlg: Type.Optional(idTokenSignedResponseAlg),
   public: Type.Optional(Type.Boolean()),
 })
 export const UpdateAppBody = Type.Object({
@@ -45,6 +52,7 @@ export const UpdateAppBody = Type.Object({
   homepageUrl: Type.Optional(homepageUrl),
   gameId: Type.Optional(gameId),
   redirectUris: Type.Optional(redirectUris),
+  idTokenSignedResponseAlg: Type.Optional(idTokenSignedResponseAlg),
 })
 export type AppUpdate = Static<typeof UpdateAppBody>
 

@@ -62,6 +62,19 @@ export const authorizeRoutes: Routes = async (app) => {
     },
   )
 
+  // OpenID Connect Core 3.1.2.1 requires both methods. A browser sends no session with a form of another site, but with
+  // the redirect that follows.
+  app.post(
+    '/oauth/authorize',
+    { config: { auth: 'none', page: true }, constraints: { origin: 'portal' } },
+    async (request, reply) => {
+      const query = new URLSearchParams()
+      for (const [name, values] of Object.entries((request.body ?? {}) as Record<string, string | string[]>))
+        for (const value of [values].flat()) query.append(name, String(value))
+      return redirect(reply, `/oauth/authorize?${query}`)
+    },
+  )
+
   app.post(
     '/oauth/consent',
     {

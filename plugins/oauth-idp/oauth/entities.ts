@@ -138,6 +138,20 @@ const SigningKeySchema = defineEntity({
   },
 })
 
-/** A key that signs id tokens. */
+/** A key that signs id tokens by ES256. */
 export class SigningKey extends SigningKeySchema.class {}
 SigningKeySchema.setClass(SigningKey)
+
+const RsaSigningKeySchema = defineEntity({
+  name: 'RsaSigningKey',
+  tableName: 'oauth_rsa_signing_keys',
+  properties: {
+    period: p.integer().primary().autoincrement(false),
+    sealed: p.string().length(4000),
+    publicJwk: p.json<Record<string, unknown>>(),
+  },
+})
+
+/** A key that signs id tokens by RS256. */
+export class RsaSigningKey extends RsaSigningKeySchema.class {}
+RsaSigningKeySchema.setClass(RsaSigningKey)

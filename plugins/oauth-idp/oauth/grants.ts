@@ -7,6 +7,7 @@ import { hashSecret } from '../secret-hash.ts'
 import { ACCESS_TOKEN_PREFIX, ACCESS_TOKEN_SECONDS } from './access-tokens.ts'
 import { AccessToken, AuthorizationCode, DeviceCode, RefreshToken } from './entities.ts'
 
+export const REFRESH_TOKEN_PREFIX = 'svc_ort_'
 const REFRESH_TOKEN_DAYS = 30
 const DAY_MS = 86_400_000
 
@@ -58,28 +59,38 @@ export class Grants {
    * Creates the tokens of a grant in the caller's transaction.
    *
    * @param scope of the access token, where a client requests less than it was granted
+   * @param successor the refresh token, where it follows from the one before it
    */
-  async issue(statements: Statements, grant: Grant, scope: string[] = grant.scope): Promise<IssuedTokens> {
+  async issue(
+    statements: Statements,
+    grant: Grant,
+    scope: string[] = grant.scope,
+    successor?: string,
+  ): Promise<IssuedTokens> {
     const { grantId, clientId, playerId, consentId, authTime, resource } = grant
+    const accessToken = await this.issueAccess(statements, grant, scope)
+    const stays = resource !== null || grant.scope.includes('offline_access')
+    if (!stays) return { accessToken, refreshToken: null }
+    const refreshToken = successor ?? REFRESH_TOKEN_PREFIX + randomText(32)
+    const refreshEnds = new Date(this.#clock.now().getTime() + REFRESH_TOKEN_DAYS * DAY_MS)
+    await statements.execute(INSERT_REFRESH, [
+      ...[hashSecret(refreshToken), clientId, playerId, consentId],
+      ...[grant.scope.join(' '), grantId, authTime, refreshEnds, resource],
+    ])
+    return { accessToken, refreshToken }
+  }
+
+  /** Creates an access token of a grant, and nothing else, in the caller's transaction. */
+  async issueAccess(statements: Statements, grant: Grant, scope: string[]): Promise<string> {
+    const { grantId, clientId, playerId, consentId, resource } = grant
     const now = this.#clock.now()
     const accessToken = ACCESS_TOKEN_PREFIX + randomText(32)
-    const stays = resource !== null || grant.scope.includes('offline_access')
-    const refreshToken = stays ? `svc_ort_${randomText(32)}` : null
     const accessEnds = new Date(now.getTime() + ACCESS_TOKEN_SECONDS * 1000)
-    const bound = [clientId, playerId, consentId]
     await statements.execute(INSERT_ACCESS, [
-      ...[newId('oat', now), hashSecret(accessToken), ...bound],
+      ...[newId('oat', now), hashSecret(accessToken), clientId, playerId, consentId],
       ...[scope.join(' '), grantId, accessEnds, resource],
     ])
-    if (refreshToken) {
-      const refreshEnds = new Date(now.getTime() + REFRESH_TOKEN_DAYS * DAY_MS)
-      const whole = grant.scope.join(' ')
-      await statements.execute(INSERT_REFRESH, [
-        ...[hashSecret(refreshToken), ...bound],
-        ...[whole, grantId, authTime, refreshEnds, resource],
-      ])
-    }
-    return { accessToken, refreshToken }
+    return accessToken
   }
 
   /**

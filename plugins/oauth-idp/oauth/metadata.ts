@@ -1,6 +1,6 @@
 import type { Routes } from '../../../core/http/routes.ts'
 import { SCOPES } from './scopes.ts'
-import { SIGNING_ALGORITHM } from './signing-keys.ts'
+import { SIGNING_ALGORITHMS } from './signing-keys.ts'
 import { GRANT_TYPES } from './token.ts'
 
 const config = { auth: 'none' } as const
@@ -40,7 +40,7 @@ export const metadataRoutes: Routes = async (app) => {
       response_modes_supported: ['query'],
       grant_types_supported: GRANT_TYPES,
       subject_types_supported: ['public'],
-      id_token_signing_alg_values_supported: [SIGNING_ALGORITHM],
+      id_token_signing_alg_values_supported: SIGNING_ALGORITHMS,
       prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
       token_endpoint_auth_methods_supported: [...CONFIDENTIAL, 'none'],
       revocation_endpoint_auth_methods_supported: [...CONFIDENTIAL, 'none'],
@@ -67,7 +67,7 @@ export const metadataRoutes: Routes = async (app) => {
     '/api/oauth/jwks',
     { config, constraints, schema: { tags: ['OAuth'], summary: 'Keys of id tokens (RFC 7517)' } },
     async (_request, reply) => {
-      const keys = (await app.identity.signingKeys.published()).map(({ publicJwk }) => publicJwk)
+      const keys = await app.identity.idTokens.published()
       return reply
         .type('application/json; charset=utf-8')
         .header('cache-control', 'public, max-age=300')

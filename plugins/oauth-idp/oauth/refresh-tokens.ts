@@ -1,10 +1,11 @@
+import { createHmac } from 'node:crypto'
 import type { Clock } from '../../../core/clock.ts'
 import type { Database } from '../../../core/data/database.ts'
 import type { Players } from '../players/players.ts'
 import type { Player } from '../players/schemas.ts'
 import { hashSecret } from '../secret-hash.ts'
 import { InvalidGrant, OAuthError } from './errors.ts'
-import type { Grant, Grants, IssuedTokens } from './grants.ts'
+import { type Grant, type Grants, type IssuedTokens, REFRESH_TOKEN_PREFIX } from './grants.ts'
 import { mustBeFor } from './resources.ts'
 
 interface RefreshRow {
@@ -33,19 +34,32 @@ interface Refreshed extends IssuedTokens {
 /**
  * Refresh tokens (RFC 6749 section 6). Each is valid once and yields its successor (RFC 9700 section 4.14.2). A used
  * token that is presented again was stolen from or by the caller, which cannot be distinguished, so the whole family
- * ends.
+ * ends. Within a few seconds it yields the same successor instead, as long as that is not used: an answer was lost, or
+ * two tabs asked at once. The successor follows from the token and a key, because only hashes are stored.
  */
 export class RefreshTokens {
   readonly #db: Database
   readonly #clock: Clock
   readonly #players: Players
   readonly #grants: Grants
+  readonly #key: Buffer
+  readonly #leewayMs: number
 
-  constructor({ db, clock, players, grants }: { db: Database; clock: Clock; players: Players; grants: Grants }) {
-    this.#db = db
-    this.#clock = clock
-    this.#players = players
-    this.#grants = grants
+  /** @param parts `key`: 32 bytes */
+  constructor(parts: {
+    db: Database
+    clock: Clock
+    players: Players
+    grants: Grants
+    key: Buffer
+    leewaySeconds: number
+  }) {
+    this.#db = parts.db
+    this.#clock = parts.clock
+    this.#players = parts.players
+    this.#grants = parts.grants
+    this.#key = parts.key
+    this.#leewayMs = parts.leewaySeconds * 1000
   }
 
   /** Exchanges a client's token for new ones. @throws InvalidGrant; OAuthError for a scope beyond the grant */
@@ -57,23 +71,30 @@ export class RefreshTokens {
   ): Promise<Refreshed> {
     const now = this.#clock.now()
     const row = await this.#find(token)
+    const successor = this.#successorOf(token)
     // A token of another client counts as unknown: it is not used up and ends no grant.
     if (!row || row.client_id !== clientId) throw new InvalidGrant('The refresh token is not valid.')
-    if (row.used_at !== null) return this.#refuseReuse(row.grant_id)
+    if (row.used_at !== null && !(await this.#mayRepeat(row, successor))) return this.#refuseReuse(row.grant_id)
     if (row.expires_at <= now.getTime()) throw new InvalidGrant('The refresh token has expired.')
     const player = await this.#players.find(row.player_id)
     if (!player || player.disabled) throw new InvalidGrant('The refresh token is not valid.')
     mustBeFor(row.resource, resource)
     const grant = grantOf(row)
     const scope = readScope(grant.scope)
-    const issued = await this.#db.groupCommit(async (statements) => {
+    const again = async (): Promise<IssuedTokens> => ({
+      accessToken: await this.#db.groupCommit((statements) => this.#grants.issueAccess(statements, grant, scope)),
+      refreshToken: successor,
+    })
+    const first = await this.#db.groupCommit(async (statements) => {
+      if (row.used_at !== null) return null
       const used = await statements.execute(
         'update oauth_refresh_tokens set used_at = ? where token_hash = ? and used_at is null',
         [now, hashSecret(token)],
       )
-      return used === 1 ? this.#grants.issue(statements, grant, scope) : null
+      return used === 1 ? this.#grants.issue(statements, grant, scope, successor) : null
     })
-    if (!issued) return this.#refuseReuse(row.grant_id)
+    if (!first && !(await this.#mayRepeat(await this.#find(token), successor))) return this.#refuseReuse(row.grant_id)
+    const issued = first ?? (await again())
     const { disabled: _, epoch: __, ...profile } = player
     return { ...issued, grant, player: profile, scope }
   }
@@ -95,6 +116,18 @@ export class RefreshTokens {
 
   async #find(token: string): Promise<RefreshRow | undefined> {
     return (await this.#db.query<RefreshRow>(LOOK_UP, [hashSecret(token)]))[0]
+  }
+
+  #successorOf(token: string): string {
+    return REFRESH_TOKEN_PREFIX + createHmac('sha256', this.#key).update(token).digest('base64url')
+  }
+
+  /** Whether a used token may yield its successor once more. */
+  async #mayRepeat(row: RefreshRow | undefined, successor: string): Promise<boolean> {
+    if (this.#leewayMs === 0 || !row || row.used_at === null) return false
+    if (this.#clock.now().getTime() - row.used_at > this.#leewayMs) return false
+    const next = await this.#find(successor)
+    return next?.grant_id === row.grant_id && next.used_at === null
   }
 
   async #refuseReuse(grantId: string): Promise<never> {

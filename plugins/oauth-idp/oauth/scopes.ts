@@ -1,5 +1,3 @@
-import { OAuthError } from './errors.ts'
-
 /** The scopes that a player can grant, with the texts of the consent page. */
 export const SCOPES: Record<string, { title: string; description: string }> = {
   openid: { title: 'Your identity', description: 'A player id that stays the same.' },
@@ -17,15 +15,10 @@ export const SCOPES: Record<string, { title: string; description: string }> = {
 export const BASIC_SCOPES: ReadonlySet<string> = new Set(['openid', 'profile', 'saves'])
 
 /**
- * Parses the scopes of a request (RFC 6749 section 3.3), each once. A request without scopes means `profile`.
- *
- * @throws OAuthError `invalid_scope`
+ * Parses the scopes of a request (RFC 6749 section 3.3), each once. Those that don't exist here are left out: libraries
+ * ask for what other providers have, and the answer says what was granted. A request without scopes means `profile`.
  */
 export function readScope(scope: string | undefined): string[] {
-  const scopes = [...new Set((scope ?? '').split(' ').filter(Boolean))]
-  const unknown = scopes.find((name) => !Object.hasOwn(SCOPES, name))
-  if (unknown !== undefined) {
-    throw new OAuthError('invalid_scope', `The scopes are ${Object.keys(SCOPES).join(', ')}.`)
-  }
+  const scopes = [...new Set((scope ?? '').split(' '))].filter((name) => Object.hasOwn(SCOPES, name))
   return scopes.length > 0 ? scopes : ['profile']
 }

@@ -12,7 +12,12 @@ const LEFTOVER_MS = DAY_MS
 /** The step of an immediate rotation. The next key exists already, so it may have been stolen with the current one. */
 const BEYOND_NEXT = 2
 
-export const SIGNING_ALGORITHM = 'ES256'
+/** The algorithms of id tokens. OpenID Connect Discovery requires RS256, and some libraries know nothing else. */
+export const SIGNING_ALGORITHMS = ['RS256', 'ES256'] as const
+export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number]
+
+/** The table of each algorithm's keys. */
+const TABLES: Record<SigningAlgorithm, string> = { RS256: 'oauth_rsa_signing_keys', ES256: 'oauth_signing_keys' }
 
 export interface SigningKeyPair {
   kid: string
@@ -27,13 +32,15 @@ interface Row {
 }
 
 /**
- * The keys that sign id tokens, shared by all nodes through the database. Each key signs for thirty days. The next key
+ * The keys of one algorithm that sign id tokens, shared by all nodes through the database. Each key signs for thirty days. The next key
  * is published from the start, so that a client which caches the key set for days has it before its first use; the
  * previous key stays for a day. A rotation (`KeyRings`) makes the next key sign at once; an immediate rotation uses a
  * new key, and publishes none of the earlier ones. Private keys are encrypted (AES-256-GCM) under a key that the
  * database does not hold.
  */
 export class SigningKeys {
+  readonly algorithm: SigningAlgorithm
+  readonly #table: string
   readonly #db: Database
   readonly #clock: Clock
   readonly #wrappingKey: Buffer
@@ -41,17 +48,22 @@ export class SigningKeys {
   readonly #known = new Map<number, Promise<SigningKeyPair>>()
 
   /** @param context `wrappingKey`: 32 bytes */
-  constructor({
-    db,
-    clock,
-    wrappingKey,
-    keyRings,
-  }: {
-    db: Database
-    clock: Clock
-    wrappingKey: Buffer
-    keyRings: Pick<KeyRings, 'rotations'>
-  }) {
+  constructor(
+    algorithm: SigningAlgorithm,
+    {
+      db,
+      clock,
+      wrappingKey,
+      keyRings,
+    }: {
+      db: Database
+      clock: Clock
+      wrappingKey: Buffer
+      keyRings: Pick<KeyRings, 'rotations'>
+    },
+  ) {
+    this.algorithm = algorithm
+    this.#table = TABLES[algorithm]
     this.#db = db
     this.#clock = clock
     this.#wrappingKey = wrappingKey
@@ -77,7 +89,7 @@ export class SigningKeys {
   /** Deletes keys that have expired. */
   async sweep(): Promise<void> {
     const { oldest } = await this.#periods()
-    await this.#db.execute('delete from oauth_signing_keys where period < ?', [oldest])
+    await this.#db.execute(`delete from ${this.#table} where period < ?`, [oldest])
     for (const known of this.#known.keys()) if (known < oldest) this.#known.delete(known)
   }
 
@@ -103,14 +115,16 @@ export class SigningKeys {
   async #readOrMake(period: number): Promise<SigningKeyPair> {
     const existing = await this.#read(period)
     if (existing) return existing
-    const { privateKey } = await generateKeyPair(SIGNING_ALGORITHM, { extractable: true })
-    const { d, ...rest } = await exportJWK(privateKey)
-    const use = { use: 'sig', alg: SIGNING_ALGORITHM, kid: await calculateJwkThumbprint(rest) }
-    const sealed = seal(JSON.stringify({ ...rest, d }), this.#wrappingKey, period)
+    const { privateKey } = await generateKeyPair(this.algorithm, { extractable: true })
+    const privateJwk = await exportJWK(privateKey)
+    const { kty, crv, x, y, n, e } = privateJwk
+    const publicJwk = kty === 'RSA' ? { kty, n, e } : { kty, crv, x, y }
+    const use = { use: 'sig', alg: this.algorithm, kid: await calculateJwkThumbprint(publicJwk as JWK) }
+    const sealed = seal(JSON.stringify(privateJwk), this.#wrappingKey, this.#rowOf(period))
     // When nodes start concurrently, one key wins.
     await this.#db.execute(
-      'insert into oauth_signing_keys (period, sealed, public_jwk) values (?, ?, ?) on conflict (period) do nothing',
-      [period, sealed, { ...rest, ...use }],
+      `insert into ${this.#table} (period, sealed, public_jwk) values (?, ?, ?) on conflict (period) do nothing`,
+      [period, sealed, { ...publicJwk, ...use }],
     )
     const made = await this.#read(period)
     if (!made) throw new Error('The signing key that was just written is not there.')
@@ -118,15 +132,19 @@ export class SigningKeys {
   }
 
   async #read(period: number): Promise<SigningKeyPair | null> {
-    const [row] = await this.#db.query<Row>(
-      'select period, sealed, public_jwk from oauth_signing_keys where period = ?',
-      [period],
-    )
+    const [row] = await this.#db.query<Row>(`select period, sealed, public_jwk from ${this.#table} where period = ?`, [
+      period,
+    ])
     if (!row) return null
     const publicJwk = JSON.parse(row.public_jwk) as JWK
-    const privateJwk = JSON.parse(unseal(row.sealed, this.#wrappingKey, period))
-    const privateKey = (await importJWK(privateJwk, SIGNING_ALGORITHM)) as CryptoKey
+    const privateJwk = JSON.parse(unseal(row.sealed, this.#wrappingKey, this.#rowOf(period)))
+    const privateKey = (await importJWK(privateJwk, this.algorithm)) as CryptoKey
     return { kid: publicJwk.kid as string, privateKey, publicJwk }
+  }
+
+  /** The name of a row, to which its key is bound. */
+  #rowOf(period: number): string {
+    return this.algorithm === 'ES256' ? String(period) : `${this.algorithm}/${period}`
   }
 }
 
@@ -134,22 +152,22 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
 /** Encrypts a key: nonce, ciphertext and tag in base64url. The result is bound to its row, so rows can't be swapped. */
-function seal(text: string, key: Buffer, period: number): string {
+function seal(text: string, key: Buffer, row: string): string {
   const nonce = randomBytes(NONCE_BYTES)
-  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(String(period)))
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(row))
   return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString('base64url')
 }
 
-function unseal(sealed: string, key: Buffer, period: number): string {
+function unseal(sealed: string, key: Buffer, row: string): string {
   const bytes = Buffer.from(sealed, 'base64url')
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES))
-    .setAAD(Buffer.from(String(period)))
+    .setAAD(Buffer.from(row))
     .setAuthTag(bytes.subarray(-TAG_BYTES))
   try {
     return decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
   } catch (error) {
     throw new Error(
-      'A key that signs id tokens was encrypted under another secret; give the platform that secret back, or empty the table oauth_signing_keys.',
+      'A key that signs id tokens was encrypted under another secret; give the platform that secret back, or empty the tables oauth_signing_keys and oauth_rsa_signing_keys.',
       { cause: error },
     )
   }

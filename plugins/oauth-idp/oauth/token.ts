@@ -21,7 +21,7 @@ const TokenResponse = Type.Object({
   expires_in: Type.Optional(Type.Integer({ description: 'Seconds. Absent: until it is revoked.' })),
   scope: Type.Optional(Type.String()),
   refresh_token: Type.Optional(Type.String({ description: 'With the scope offline_access; good once.' })),
-  id_token: Type.Optional(Type.String({ description: 'With the scope openid (ES256).' })),
+  id_token: Type.Optional(Type.String({ description: 'With the scope openid.' })),
   user: OAuthUser,
 })
 export type TokenResponse = Static<typeof TokenResponse>
@@ -62,12 +62,13 @@ function answerOf(identity: Identity, client: OAuthClient, form: Parameters): Pr
 }
 
 /** Exchanges a code with the values to which it is bound (RFC 6749 section 4.1.3). */
-async function byCode(identity: Identity, { clientId }: OAuthClient, form: Parameters): Promise<TokenResponse> {
+async function byCode(identity: Identity, client: OAuthClient, form: Parameters): Promise<TokenResponse> {
+  const { clientId } = client
   const code = required(form, 'code')
   const redirectUri = required(form, 'redirect_uri')
   const { code_verifier: codeVerifier, resource } = form
   const exchanged = await identity.codes.exchange({ clientId, code, redirectUri, codeVerifier, resource })
-  return respond(identity, exchanged)
+  return respond(identity, client, exchanged)
 }
 
 /** Refreshes tokens (RFC 6749 section 6). The id token of a refresh has no nonce (OpenID Connect Core 12.2). */
@@ -75,7 +76,7 @@ async function byRefreshToken(identity: Identity, client: OAuthClient, form: Par
   const token = required(form, 'refresh_token')
   const narrow = (granted: string[]) => narrowScope(form.scope, granted)
   const refreshed = await identity.refreshTokens.rotate(client.clientId, token, narrow, form.resource)
-  return respond(identity, { ...refreshed, nonce: null })
+  return respond(identity, client, { ...refreshed, nonce: null })
 }
 
 /** Exchanges a device code (RFC 8628 section 3.4). */
@@ -102,7 +103,7 @@ async function byDeviceCode(identity: Identity, client: OAuthClient, form: Param
   }
   identity.signIns.count(clientId, playerId)
   if (!given.tokens) throw new Error('The device was given nothing.')
-  return respond(identity, { ...given.tokens, player })
+  return respond(identity, client, { ...given.tokens, player })
 }
 
 interface Given extends IssuedTokens {
@@ -112,11 +113,15 @@ interface Given extends IssuedTokens {
   nonce: string | null
 }
 
-async function respond(identity: Identity, given: Given): Promise<TokenResponse> {
+async function respond(
+  identity: Identity,
+  { idTokenAlgorithm: algorithm }: OAuthClient,
+  given: Given,
+): Promise<TokenResponse> {
   const { grant, player, scope, nonce, accessToken, refreshToken } = given
   const { clientId, authTime } = grant
   const idToken = scope.includes('openid')
-    ? await identity.idTokens.issue({ clientId, player, scope, nonce, authTime, accessToken })
+    ? await identity.idTokens.issue({ clientId, algorithm, player, scope, nonce, authTime, accessToken })
     : null
   return {
     access_token: accessToken,

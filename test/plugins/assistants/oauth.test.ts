@@ -239,6 +239,7 @@ t.test('sign-in of coding assistants', async (t) => {
         )
       const { body: second } = await renew(first.refresh_token)
       t.equal((await call(second.access_token)).status, 200)
+      platform.clock.advance(10_001)
       t.match(await renew(first.refresh_token), { status: 400, body: { error: 'invalid_grant' } })
       t.equal((await call(second.access_token)).status, 401)
 

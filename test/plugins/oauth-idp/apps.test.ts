@@ -26,6 +26,7 @@ t.test('an application is made, read, changed and deleted', async (t) => {
     gameId: null,
     redirectUris: [REDIRECT_URI],
     public: false,
+    idTokenSignedResponseAlg: 'ES256',
     createdAt: '2026-11-21T12:00:00.000Z',
     updatedAt: '2026-11-21T12:00:00.000Z',
     lastUsedAt: null,
@@ -103,6 +104,9 @@ t.test('a redirect URI is a whole https address, or http close by', async (t) =>
     'http://jam.lan/cb',
   ]
   for (const uri of good) t.equal((await attempt(uri)).status, 201, uri)
+  const native = { name: 'x', redirectUris: ['com.example.app:/done'] }
+  t.equal((await program.post('/api/oauth/apps', { ...native, public: true })).status, 201, 'a scheme of its own')
+  t.equal((await program.post('/api/oauth/apps', native)).status, 400, 'for a public application only')
   const bad = [
     'http://game.example/cb',
     'https://game.example/cb#x',

@@ -18,12 +18,13 @@ async function start(t: Parameters<typeof startPlatform>[0]) {
   return { platform, player, app: await registerApp(platform, player) }
 }
 
-const keysOf = async (platform: Platform) => (await platform.stranger.get('/api/oauth/jwks')).body.keys
+const keysOf = async (platform: Platform, algorithm = 'ES256') =>
+  (await platform.stranger.get('/api/oauth/jwks')).body.keys.filter(({ alg }: { alg: string }) => alg === algorithm)
 
-async function verify(platform: Platform, token: string, audience: string) {
-  const keys = createLocalJWKSet({ keys: await keysOf(platform) })
+async function verify(platform: Platform, token: string, audience: string, algorithm = 'ES256') {
+  const keys = createLocalJWKSet({ keys: await keysOf(platform, algorithm) })
   const currentDate = platform.clock.now()
-  return (await jwtVerify(token, keys, { issuer: platform.portal, audience, currentDate, algorithms: ['ES256'] }))
+  return (await jwtVerify(token, keys, { issuer: platform.portal, audience, currentDate, algorithms: [algorithm] }))
     .payload
 }
 
@@ -70,9 +71,13 @@ t.test('two keys are published, and a rotation leaves nobody with an unknown one
   t.equal((await keysOf(platform)).length, 2)
   const { identity, db, clock, keys, keyRings } = platform.app
   const { SigningKeys } = await import('../../../plugins/oauth-idp/oauth/signing-keys.ts')
-  const node = new SigningKeys({ db, clock, keyRings, wrappingKey: keys.derive('oauth-idp/signing-keys') })
-  t.equal((await node.current()).kid, (await identity.signingKeys.current()).kid, 'another node signs with the same')
-  const foreign = new SigningKeys({ db, clock, keyRings, wrappingKey: keys.derive('another secret') })
+  const node = new SigningKeys('ES256', { db, clock, keyRings, wrappingKey: keys.derive('oauth-idp/signing-keys') })
+  t.equal(
+    (await node.current()).kid,
+    (await identity.signingKeys.ES256.current()).kid,
+    'another node signs with the same',
+  )
+  const foreign = new SigningKeys('ES256', { db, clock, keyRings, wrappingKey: keys.derive('another secret') })
   await t.rejects(foreign.current(), /encrypted under another secret/)
 })
 
@@ -116,12 +121,45 @@ t.test('keys that are turned over by hand go on through an overlap, and stolen o
   t.equal(rows.length, 2, 'what was stolen is not kept')
 })
 
+t.test('an application may have its id tokens signed by RS256', async (t) => {
+  const { platform, player, app } = await start(t)
+  const signed = async () =>
+    (await exchange(platform.stranger, app, await obtainCode(player, app, { scope: 'openid' }))).body.id_token
+  const url = `/api/oauth/apps/${app.id}`
+  t.match((await player.get(url)).body, { idTokenSignedResponseAlg: 'ES256' })
+  t.match((await player.patch(url, { idTokenSignedResponseAlg: 'RS256' })).body, { idTokenSignedResponseAlg: 'RS256' })
+  t.equal((await player.patch(url, { idTokenSignedResponseAlg: 'HS256' })).status, 400)
+  const token = await signed()
+  t.equal(decodeProtectedHeader(token).alg, 'RS256')
+  await verify(platform, token, app.clientId, 'RS256')
+  const keys = await keysOf(platform, 'RS256')
+  t.equal(keys.length, 2)
+  for (const key of keys) t.same(Object.keys(key).sort(), ['alg', 'e', 'kid', 'kty', 'n', 'use'], 'nothing private')
+  const hint = await platform.stranger.get(`/oauth/logout?id_token_hint=${token}`)
+  t.equal(hint.status, 303)
+  t.match(await player.get(`/oauth/logout?id_token_hint=${token}`), { status: 303 }, 'its own token needs no question')
+})
+
+t.test('the authorization endpoint takes forms, and leaves out scopes that it does not know', async (t) => {
+  const { platform, player, app } = await start(t)
+  const asked = { ...app, scope: 'openid groups https://example.org/all' }
+  const { pathname, searchParams } = new URL(authorizeUrl(app, { scope: asked.scope }), platform.portal)
+  const fields = Object.fromEntries(searchParams)
+  const sent = await platform.stranger.submit(pathname, fields, { headers: { origin: 'https://game.example' } })
+  t.equal(sent.status, 303)
+  t.same(Object.fromEntries(new URL(sent.headers.location as string, platform.portal).searchParams), fields)
+  const { body } = await exchange(platform.stranger, app, await obtainCode(player, app, { scope: asked.scope }))
+  t.equal(body.scope, 'openid', 'the answer says what was granted')
+})
+
 t.test('of nodes that start at once one key wins', async (t) => {
   const { platform } = await start(t)
   const { SigningKeys } = await import('../../../plugins/oauth-idp/oauth/signing-keys.ts')
   const { db, clock, keys, keyRings } = platform.app
   const wrappingKey = keys.derive('oauth-idp/signing-keys')
-  const nodes = Array.from({ length: 8 }, () => new SigningKeys({ db, clock, keyRings, wrappingKey }).current())
+  const nodes = Array.from({ length: 8 }, () =>
+    new SigningKeys('RS256', { db, clock, keyRings, wrappingKey }).current(),
+  )
   t.equal(new Set((await Promise.all(nodes)).map(({ kid }) => kid)).size, 1)
 })
 
@@ -132,7 +170,7 @@ t.test('the metadata says what there is', async (t) => {
   t.match(openid.body, {
     issuer: platform.portal,
     jwks_uri: `${platform.portal}/api/oauth/jwks`,
-    id_token_signing_alg_values_supported: ['ES256'],
+    id_token_signing_alg_values_supported: ['RS256', 'ES256'],
     subject_types_supported: ['public'],
     grant_types_supported: ['authorization_code', 'refresh_token', /device_code/],
   })
