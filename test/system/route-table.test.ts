@@ -79,6 +79,7 @@ GET    /setup/:token                             portal  none page
 POST   /setup/:token                             portal  none page same-origin
 GET    /settings                                 portal  session page
 POST   /settings/name                            portal  session page
+GET    /.well-known/change-password              portal  none
 POST   /settings/password                        portal  session page
 POST   /settings/sessions/:id/revoke             portal  session page
 GET    /reset-password                           portal  none page

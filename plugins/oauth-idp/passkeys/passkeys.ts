@@ -98,7 +98,7 @@ export class Passkeys {
     if (!verified || !registrationInfo) return notVerified()
     const { id, publicKey, counter, transports } = registrationInfo.credential
     const row = {
-      ...{ id, playerId, counter, label: name, lastUsedAt: null, createdAt: clock.now() },
+      ...{ id, playerId, counter: storable(counter), label: name, lastUsedAt: null, createdAt: clock.now() },
       publicKey: Buffer.from(publicKey).toString('base64url'),
       transports: transports ?? [],
       rpId: this.#rpId,
@@ -147,7 +147,7 @@ export class Passkeys {
     })
     if (!verified) throw new InvalidCredentials()
     // Of two concurrent uses with the same counter, one is from a copy.
-    const changes = { counter: authenticationInfo.newCounter, lastUsedAt: clock.now(), rpId: this.#rpId }
+    const changes = { counter: storable(authenticationInfo.newCounter), lastUsedAt: clock.now(), rpId: this.#rpId }
     if (!(await markOnce(em, Passkey, { id, counter }, changes))) throw new InvalidCredentials()
     const { disabled: _, epoch, ...signedIn } = player
     return { player: signedIn, epoch }
@@ -196,6 +196,12 @@ export class Passkeys {
     return tokens.consume(db.em(), { purpose: 'passkey', tokenHash: hashSecret(challenge) })
   }
 }
+
+/**
+ * The signature counter of a passkey as it is stored. It has 32 bits without a sign, an integer of the database has one.
+ * What a copy would show is that its counter is not above the stored one, so the largest value still compares rightly.
+ */
+const storable = (counter: number): number => Math.min(counter, 2 ** 31 - 1)
 
 function notVerified(): never {
   throw new InvalidRequest('The passkey could not be verified; try again.')

@@ -5,6 +5,7 @@ import type { Routes } from '../../../core/http/routes.ts'
 import { returnPath } from '../../../core/origins/return-path.ts'
 import { Button, Form, html, Row, renderPage } from '../../../core/pages/index.ts'
 import { type FormProblem, formProblemOf } from '../form-problems.ts'
+import { addressOrNothing } from './profile.ts'
 import { renderMailSent } from './recovery-pages.ts'
 import { SignInPage, SignUpPage } from './sign-in-page.ts'
 
@@ -33,7 +34,7 @@ const DONE: Record<string, string> = {
 
 interface SignInForm {
   returnTo: string
-  email?: string
+  email?: string | undefined
   problem?: FormProblem
   guestName?: string
   guestProblem?: FormProblem
@@ -57,7 +58,7 @@ export const playerPages: Routes = async (app) => {
   app.get('/sign-in', { ...looks, schema: { querystring: PageQuery } }, async (request, reply) => {
     const returnTo = returnPath(request.query.returnTo, portal)
     if (isSignedIn(request) && request.query.prompt !== 'login') return reply.redirect(returnTo, 303)
-    return signInPage(reply, { returnTo, done: request.query.done })
+    return signInPage(reply, { returnTo, email: loginHintOf(returnTo), done: request.query.done })
   })
 
   app.post(
@@ -204,6 +205,14 @@ export const playerPages: Routes = async (app) => {
       }),
     })
   }
+}
+
+/** Returns the address that a game suggests for the sign-in (OpenID Connect Core 3.1.2.1, `login_hint`). */
+function loginHintOf(returnTo: string): string | undefined {
+  if (!returnTo.startsWith('/oauth/authorize?')) return undefined
+  return (
+    addressOrNothing(new URLSearchParams(returnTo.slice(returnTo.indexOf('?'))).get('login_hint') ?? '') || undefined
+  )
 }
 
 const isSignedIn = (request: FastifyRequest): boolean => request.principal?.kind === 'session'

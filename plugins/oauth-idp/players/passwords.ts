@@ -49,7 +49,8 @@ export class PasswordHasher {
    */
   async verify(password: string, hash: string | null): Promise<boolean> {
     const { memory, passes, parallelism, salt, tag } = parametersOf(hash ?? this.#nobody)
-    const message = messageOf(password.slice(0, LONGEST * 2))
+    // Composed first: the parts of its letters may be many more than the password has characters.
+    const message = messageOf([...password.normalize('NFC')].slice(0, LONGEST + 1).join(''))
     const parameters = { memory, passes, parallelism, tagLength: tag.length }
     const actual = await derive('argon2id', { ...parameters, message, nonce: salt })
     return timingSafeEqual(actual, tag) && hash !== null

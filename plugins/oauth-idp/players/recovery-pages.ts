@@ -6,7 +6,7 @@ import type { Routes } from '../../../core/http/routes.ts'
 import { Button, type Content, Field, Form, html, renderPage } from '../../../core/pages/index.ts'
 import { LinkUsed } from '../errors.ts'
 import { type FormProblem, formProblemOf } from '../form-problems.ts'
-import { NewPasswordField } from './sign-in-page.ts'
+import { NewPasswordField, UserName } from './sign-in-page.ts'
 
 const constraints = { origin: 'portal' }
 const Text = Type.Optional(Type.String({ maxLength: 4096 }))
@@ -124,16 +124,19 @@ export const recoveryPages: Routes = async (app) => {
         <//>`,
     })
 
-  const resetPage = (reply: FastifyReply, token: string, problem?: FormProblem) =>
-    narrowPage(reply, {
+  const resetPage = async (reply: FastifyReply, token: string, problem?: FormProblem) => {
+    const email = await recovery.emailOf(token)
+    return narrowPage(reply, {
       title: 'Choose a new password',
       lede: 'It ends all sessions of the account.',
       problem,
       form: html`
         <${Form} action=${`/reset-password/${token}`} error=${problem?.message} submit="Set password">
+          <${UserName} email=${email} />
           <${NewPasswordField} minLength=${config.passwordMinLength} error=${problem?.fields.password} />
         <//>`,
     })
+  }
 
   const confirmPage = (reply: FastifyReply, token: string, problem?: FormProblem) =>
     narrowPage(reply, {

@@ -49,6 +49,11 @@ export class Recovery {
     return (await this.#context.tokens.find('reset', token)) !== null
   }
 
+  /** Returns the address to which a link to set a new password was sent; null when the link is not valid. */
+  async emailOf(token: string): Promise<string | null> {
+    return (await this.#context.tokens.find('reset', token))?.email ?? null
+  }
+
   /**
    * Sets the password and uses the link up; a refused password leaves the link valid. All sessions end. If the address
    * had not been verified, other sign-in methods of the account may be a stranger's and are removed too.

@@ -177,6 +177,10 @@ export const AccountFields = ({ name, email, minLength, problem }: AccountFields
     <${NewPasswordField} minLength=${minLength} autofocus=${first === 'password'} error=${problem?.fields.password} />`
 }
 
+/** Tells password managers whose password a form changes. It is not sent. */
+export const UserName = ({ email }: { email: string | null }): View =>
+  html`${email && html`<input type="email" value=${email} autocomplete="username" readonly hidden />`}`
+
 interface NewPasswordFieldProps {
   minLength: number
   autofocus?: boolean

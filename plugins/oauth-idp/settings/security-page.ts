@@ -13,6 +13,7 @@ import {
 } from '../../../core/pages/index.ts'
 import type { FormProblem } from '../form-problems.ts'
 import type { Passkey } from '../passkeys/entities.ts'
+import { UserName } from '../players/sign-in-page.ts'
 import type { SessionEntry } from '../sessions/sessions.ts'
 import type { UpstreamAccount } from '../upstream/entities.ts'
 import type { ProviderChoice } from '../upstream/providers.ts'
@@ -49,7 +50,7 @@ export const SecurityPage = (props: SecurityPageProps): View => html`
     }
   <//>`
 
-const Password = ({ hasPassword, minLength, passwordProblem }: SecurityPageProps): View => html`
+const Password = ({ email, hasPassword, minLength, passwordProblem }: SecurityPageProps): View => html`
   <${Section} layout="side" title="Password" description=${
     hasPassword
       ? 'A new one signs you out everywhere else.'
@@ -57,6 +58,7 @@ const Password = ({ hasPassword, minLength, passwordProblem }: SecurityPageProps
   }>
     <${Card}>
       <${Form} action="/settings/password" submit=${hasPassword ? 'Change password' : 'Set a password'} error=${passwordProblem?.message}>
+        <${UserName} email=${email} />
         ${
           hasPassword &&
           html`<${Field} label="Current password" name="current" type="password" required autocomplete="current-password"

@@ -33,6 +33,13 @@ export const securityPages: Routes = async (app) => {
     async (request, reply) => securityPage(request, reply, { done: request.query.done }),
   )
 
+  // Password managers lead to the form by this address (W3C, A Well-Known URL for Changing Passwords).
+  app.get(
+    '/.well-known/change-password',
+    { config: { auth: 'none' }, constraints: { origin: 'portal' }, schema: { hide: true } },
+    async (_request, reply) => reply.redirect('/settings/security', 302),
+  )
+
   app.post(
     '/settings/password',
     { ...signedIn, schema: { body: Type.Object({ current: Text, password: Text }) } },

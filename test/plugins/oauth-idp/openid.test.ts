@@ -152,6 +152,16 @@ t.test('the authorization endpoint takes forms, and leaves out scopes that it do
   t.equal(body.scope, 'openid', 'the answer says what was granted')
 })
 
+t.test('the address that a game suggests is in the form', async (t) => {
+  const { platform, app } = await start(t)
+  const hinted = async (hint: string) => {
+    const { headers } = await platform.stranger.get(authorizeUrl(app, { login_hint: hint }))
+    return (await platform.stranger.get(headers.location as string)).text
+  }
+  t.match(await hinted('Ada@example.org'), 'value="ada@example.org"')
+  t.notMatch(await hinted('no address'), 'value="no address"')
+})
+
 t.test('of nodes that start at once one key wins', async (t) => {
   const { platform } = await start(t)
   const { SigningKeys } = await import('../../../plugins/oauth-idp/oauth/signing-keys.ts')

@@ -40,6 +40,27 @@ t.test('a player changes name and password in the settings', async (t) => {
   t.equal((await platform.app.identity.players.standing(player.id))?.epoch, before + 1)
 })
 
+t.test('password managers find the form, and whose password it is', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const player = await platform.signUp({ email: 'ada@example.org' })
+  const { status, headers } = await platform.stranger.get('/.well-known/change-password')
+  t.same([status, headers.location], [302, '/settings/security'])
+  t.match((await player.get('/settings/security')).text, /value="ada@example\.org" autocomplete="username"/)
+})
+
+t.test('a password in decomposed letters signs in again', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const letters = Array.from({ length: 180 }, (_, index) => String.fromCodePoint(0xac01 + index * 29))
+  const password = letters.join('').normalize('NFD')
+  const player = await platform.signUp()
+  t.equal((await player.submit('/settings/password', { current: PASSWORD, password })).status, 303)
+  const signIn = (password: string) =>
+    new Client(platform.app).post('/api/auth/sign-in', { email: player.account.email, password })
+  t.equal((await signIn(password)).status, 200)
+  t.equal((await signIn(password.normalize('NFC'))).status, 200)
+  t.equal((await signIn(`${password}x`)).status, 401)
+})
+
 t.test('a player signs another browser out', async (t) => {
   const platform = await startPlatform(t, { only })
   const player = await platform.signUp()

@@ -9,6 +9,7 @@
 export const MATRIX = `
 # What is public, and the program itself
 GET    /                                               200  200  200  200  200  200  200
+GET    /.well-known/change-password                    302  302  302  302  302  302  302
 GET    /__service/tls                                  400  400  400  400  400  400  400
 GET    /_assets/:file                                  404  404  404  404  404  404  404
 GET    /apple-touch-icon.png                           200  200  200  200  200  200  200
