@@ -28,4 +28,18 @@ export default [
     replace: 'compiled ??= first.compile(schema)\n    const valid = errorsOf(some.compile(schema), data, null) == null',
     tests: ['core/http/validation'],
   },
+  {
+    name: 'a connection is read on by the body of a pipelined request',
+    in: 'core/http',
+    find: "this.#socket.on('resume', this.#pause)",
+    replace: "this.#socket.on('close', this.#pause)",
+    tests: ['core/http/limits/pipelining'],
+  },
+  {
+    name: 'all pipelined requests are handled in one turn',
+    in: 'core/http',
+    find: 'const next = this.#waiting.shift()\n    if (next && !this.#socket.destroyed) this.#listener(...next)',
+    replace: 'for (const next of this.#waiting.splice(0)) this.#listener(...next)',
+    tests: ['core/http/limits/pipelining'],
+  },
 ]
