@@ -22,6 +22,7 @@ import { parseArgs } from 'node:util'
 import clients from './mutants/clients.mjs'
 import core from './mutants/core.mjs'
 import drivers from './mutants/drivers.mjs'
+import limits from './mutants/limits.mjs'
 import oauth from './mutants/oauth.mjs'
 import plugins from './mutants/plugins.mjs'
 import publishing from './mutants/publishing.mjs'
@@ -42,7 +43,7 @@ if (values.help) {
   console.log(USAGE)
   process.exit(0)
 }
-const all = [...core, ...oauth, ...plugins, ...drivers, ...clients, ...publishing, ...scriptsAndAssistants]
+const all = [...core, ...limits, ...oauth, ...plugins, ...drivers, ...clients, ...publishing, ...scriptsAndAssistants]
 const chosen = all.filter(
   ({ name, in: folder }) => words.length === 0 || words.some((word) => `${folder} ${name}`.includes(word)),
 )

@@ -252,6 +252,9 @@ export const kernelSections = {
   ),
 }
 
+/** The default of `limits.requestBodyBytes`. */
+export const REQUEST_BODY_BYTES = 65_536
+
 /** The kernel's values under `limits`; plugins add their own. */
 export const kernelLimits = {
   rateLimits: Type.Boolean({ default: true, description: 'false turns every rate limit off.' }),
@@ -260,7 +263,12 @@ export const kernelLimits = {
     minimum: 1,
     description: 'Requests a minute to APIs and pages, by signed-in caller or else by address.',
   }),
-  requestBodyBytes: Type.Integer({ default: 1_048_576, minimum: 1024, description: 'Largest JSON or form body.' }),
+  requestBodyBytes: Type.Integer({
+    default: REQUEST_BODY_BYTES,
+    minimum: 1024,
+    description:
+      'Largest JSON body of a signed-in caller, on routes without a larger limit of their own. A form may have a quarter of it, 16 KiB at least. A body of a caller who is not signed in may have an eighth, 8 KiB at least.',
+  }),
   uploadsPerPlayer: Type.Integer({
     default: 4,
     minimum: 1,

@@ -1,9 +1,9 @@
 import cookie from '@fastify/cookie'
-import formbody from '@fastify/formbody'
 import type { FastifyInstance } from 'fastify'
 import { installCompression } from '../http/compression.ts'
 import { installErrorHandlers } from '../http/error-handler.ts'
 import { installIdempotency } from '../http/idempotency.ts'
+import { bodyLimitsOf, registerBodyLimits } from '../http/limits/body-limits.ts'
 import { registerRateLimits } from '../http/rate-limit.ts'
 import { installRequestRules } from '../http/request-rules.ts'
 import { installRouteContract } from '../http/routes.ts'
@@ -23,12 +23,12 @@ import type { OpenedDriver } from './drivers.ts'
 export async function installRules(app: FastifyInstance, telemetry: Telemetry | null): Promise<void> {
   const { bus, clock, config, origins } = app
   if (telemetry) await app.register(telemetry.plugin)
+  await registerBodyLimits(app, bodyLimitsOf(config.limits))
   installRouteContract(app)
   installRequestRules(app)
   installUploadLimits(app, config.limits)
   installIdempotency(app)
   await app.register(cookie)
-  await app.register(formbody)
   installSecurityHeaders(app, origins, { lan: config.lan.enabled })
   await registerRateLimits(app, { bus, clock, origins, limits: config.limits })
   await collectOpenapi(app, { version: app.programVersion, url: origins.portal })

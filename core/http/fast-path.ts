@@ -7,6 +7,7 @@ import type { ServerCertificate } from '../origins/local-authority.ts'
 import { createTlsServer, type PlainHttp } from '../origins/tls.ts'
 import type { Connections } from './connections.ts'
 import { sendRedirect } from './https-redirects.ts'
+import { limitPipelining } from './limits/pipelining.ts'
 import { PARSER_OPTIONS } from './request-rules.ts'
 
 declare module 'fastify' {
@@ -74,10 +75,10 @@ export class FastPath {
   createServer(next: RequestListener): Server {
     const options = { ...PARSER_OPTIONS.http, keepAliveTimeout: PARSER_OPTIONS.keepAliveTimeout }
     const connections = this.#connections
-    const answer: RequestListener = (request, response) => {
+    const answer = limitPipelining((request, response) => {
       if (this.#ending) response.shouldKeepAlive = false
       if (!this.#answer(request, response)) next(request, response)
-    }
+    })
     const secure: RequestListener = (request, response) => {
       if (connections.admit(request, response)) answer(request, response)
     }

@@ -22,6 +22,8 @@ export interface RouteEntry {
   role: StaffRole | null
   /** The rule of a long body; null for a short body, which core/http/request-rules.ts limits. */
   upload: UploadRule | null
+  /** The limit of its own for a body, in bytes; null where that of the parser counts (core/http/limits/body-limits.ts). */
+  bodyLimit: number | null
   /** Whether it honours `Idempotency-Key`. */
   idempotent: boolean
   /** The limit of its own beside the general one, in requests a minute of one player; null for none. */
@@ -81,6 +83,7 @@ export class RouteTable {
       const { idempotent, rateLimit } = route.config ?? {}
       this.entries.push({
         ...{ method, url: route.url, origin, auth, accepts: kinds, page, role, upload },
+        bodyLimit: route.bodyLimit ?? null,
         idempotent: Boolean(idempotent),
         perMinute: (rateLimit && (rateLimit as { max?: number }).max) || null,
         schema: route.schema ?? {},

@@ -7,7 +7,7 @@ import type { Replay } from '../../core/http/idempotency.ts'
 import { callerAddress } from '../../core/http/rate-limit.ts'
 import type { Routes } from '../../core/http/routes.ts'
 import { abortOnDisconnect } from './abort-on-disconnect.ts'
-import { type AiLimits, CreditsView, GenerateRequest, Generation } from './schemas.ts'
+import { type AiLimits, CreditsView, GenerateRequest, Generation, generationBytes } from './schemas.ts'
 
 const constraints = { origin: 'portal' } as const
 // Sessions are not accepted: any web page may call these routes, and only a token proves that it was authorised.
@@ -35,6 +35,7 @@ export const routes =
           },
         },
         constraints,
+        bodyLimit: generationBytes(limits),
         schema: {
           summary: 'Generate a text, an object or an image, paid with credits',
           tags: ['ai'],

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { bodyWithText } from '../../core/http/limits/body-limits.ts'
 import { LedgerEntry } from '../billing/index.ts'
 
 /** The plugin's values in `limits`. */
@@ -10,13 +11,20 @@ export const AiLimits = {
 }
 export type AiLimits = { [Name in keyof typeof AiLimits]: number }
 
+const PROMPT_LENGTH = 8000
+const SYSTEM_LENGTH = 32_000
+
+/** Returns the largest body of a generation in bytes: two long texts, and a schema that may be indented or encoded. */
+export const generationBytes = ({ aiSchemaBytes }: AiLimits): number =>
+  bodyWithText(PROMPT_LENGTH + SYSTEM_LENGTH) + 3 * aiSchemaBytes
+
 const GenerationType = Type.Union([Type.Literal('text'), Type.Literal('object'), Type.Literal('image')])
 
 export const GenerateRequest = Type.Object({
   type: GenerationType,
-  prompt: Type.String({ minLength: 1, maxLength: 8000 }),
+  prompt: Type.String({ minLength: 1, maxLength: PROMPT_LENGTH }),
   system: Type.Optional(
-    Type.String({ maxLength: 32_000, description: 'Instructions for the model, before the prompt.' }),
+    Type.String({ maxLength: SYSTEM_LENGTH, description: 'Instructions for the model, before the prompt.' }),
   ),
   schema: Type.Optional(
     Type.Record(Type.String(), Type.Unknown(), { description: 'JSON Schema of the object; only with type object.' }),

@@ -6,6 +6,7 @@ import { MissingScope, NotFound, Unauthorized } from '../../core/errors.ts'
 import { callerOf, TOKENS_AND_SESSION } from '../../core/http/auth.ts'
 import { drainBody } from '../../core/http/drain-body.ts'
 import { cacheControl } from '../../core/http/headers.ts'
+import { bodyWithText } from '../../core/http/limits/body-limits.ts'
 import type { Routes } from '../../core/http/routes.ts'
 import type { Limits } from './limits.ts'
 import { manifestOf } from './manifest.ts'
@@ -18,6 +19,7 @@ import {
   AssetQuery,
   Clip,
   ClipOf,
+  DESCRIPTION_LENGTH,
   NewClip,
 } from './schemas.ts'
 import { CORS } from './serving/headers.ts'
@@ -147,6 +149,7 @@ export const routes =
         config: writes,
         constraints,
         onRequest: owned,
+        bodyLimit: bodyWithText(DESCRIPTION_LENGTH),
         schema: {
           summary: 'Change the metadata of an asset; its files never change',
           tags: ['assets'],

@@ -26,7 +26,8 @@ const Nullable = <Schema extends Parameters<typeof Type.Union>[0][number]>(schem
   Type.Union([schema, Type.Null()])
 
 const Title = Type.String({ minLength: 1, maxLength: 120, pattern: VISIBLE_PATTERN })
-const Description = Type.String({ maxLength: 20_000 })
+export const DESCRIPTION_LENGTH = 20_000
+const Description = Type.String({ maxLength: DESCRIPTION_LENGTH })
 /** An SPDX expression: identifiers, `WITH`, `AND`, `OR` and brackets. */
 const License = Type.String({
   maxLength: 100,

@@ -5,6 +5,8 @@ import type { Routes } from '../../core/http/routes.ts'
 import { Checkout, NewCheckout, PackList, PurchaseState } from './schemas.ts'
 
 const constraints = { origin: 'portal' } as const
+/** An event has a whole purchase in it. The signature is checked before it is parsed. */
+const EVENT_BYTES = 262_144
 
 export const routes: Routes = async (app) => {
   app.get(
@@ -66,6 +68,7 @@ const webhook: Routes = async (app) => {
       // The signature is the credential. A processor has few addresses and sometimes many events.
       config: { auth: 'none', rateLimit: false },
       constraints,
+      bodyLimit: EVENT_BYTES,
       schema: {
         summary: 'Webhook of the payment processor',
         description:

@@ -16,6 +16,7 @@ import {
   JobList,
   JobParams,
   JobQuery,
+  jobBytes,
   NewAction,
   NewGeneration,
   NewJob,
@@ -125,6 +126,7 @@ export const routes: Routes = async (app) => {
     {
       config: submits,
       constraints,
+      bodyLimit: jobBytes(blender.limits),
       schema: { summary: 'Queue a job', tags, body: NewJob, response: { 202: Job } },
     },
     async (request, reply) => reply.code(202).send(await blender.submit(callerOf(request).playerId, request.body)),
@@ -153,6 +155,7 @@ export const routes: Routes = async (app) => {
       config: submits,
       constraints,
       onRequest: owned,
+      bodyLimit: jobBytes(blender.limits),
       schema: {
         summary: 'Queue further work on a completed job',
         tags,
@@ -216,6 +219,7 @@ export const routes: Routes = async (app) => {
     {
       config: { ...submits, idempotent: true },
       constraints,
+      bodyLimit: jobBytes(blender.limits),
       schema: { summary: 'Have an asset made', tags, body: NewGeneration, response: { 202: Generation } },
     },
     async (request, reply) =>

@@ -43,6 +43,12 @@ export type JobStatus = (typeof STATUSES)[number]
 export const ARTIFACTS = ['model.glb', 'preview.png', 'inspection.json', 'scene.blend'] as const
 export type ArtifactName = (typeof ARTIFACTS)[number]
 
+/** Space for everything but the script, mostly parameters. */
+const OTHER_BYTES = 65_536
+
+/** Returns the largest body of a job in bytes: a byte of its script takes up to three, in JSON and in a form. */
+export const jobBytes = ({ blenderScriptBytes }: BlenderLimits): number => 3 * blenderScriptBytes + OTHER_BYTES
+
 const Name = Type.String({ minLength: 1, maxLength: 120, pattern: VISIBLE_PATTERN, description: 'For people.' })
 const Parameters = Type.Record(Type.String({ maxLength: 60 }), Type.Unknown(), {
   maxProperties: 60,

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { callerOf, TOKENS_AND_SESSION } from '../../core/http/auth.ts'
+import { bodyWithText } from '../../core/http/limits/body-limits.ts'
 import type { Routes } from '../../core/http/routes.ts'
 import {
   Analytics,
@@ -8,6 +9,7 @@ import {
   Appeal,
   CatalogQuery,
   CreatedGame,
+  DESCRIPTION_LENGTH,
   Game,
   GameChanges,
   GameList,
@@ -33,6 +35,7 @@ export const routes: Routes = async (app) => {
     {
       config: { ...writes, idempotent: true },
       constraints,
+      bodyLimit: bodyWithText(DESCRIPTION_LENGTH),
       schema: {
         summary: 'Make a game, with its address and its OAuth application',
         tags: ['games'],
@@ -80,6 +83,7 @@ export const routes: Routes = async (app) => {
       config: writes,
       constraints,
       onRequest: owned,
+      bodyLimit: bodyWithText(DESCRIPTION_LENGTH),
       schema: {
         summary: 'Change a game; a new url moves the redirect URI of its sign-in',
         tags: ['games'],

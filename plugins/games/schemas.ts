@@ -7,7 +7,8 @@ export const Visibility = Type.Union([Type.Literal('public'), Type.Literal('priv
 })
 
 const Title = Type.String({ minLength: 1, maxLength: 120, pattern: VISIBLE_PATTERN })
-const Description = Type.String({ maxLength: 20_000 })
+export const DESCRIPTION_LENGTH = 20_000
+const Description = Type.String({ maxLength: DESCRIPTION_LENGTH })
 /** The pattern of a slug. `--` separates slug and preview in a host name, which needs room for both. */
 export const SLUG_PATTERN = '^(?!.*--)[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?$'
 

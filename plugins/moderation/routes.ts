@@ -1,4 +1,5 @@
 import { actorOf } from '../../core/http/auth.ts'
+import { bodyWithText } from '../../core/http/limits/body-limits.ts'
 import { PageQuery } from '../../core/http/pagination.ts'
 import { callerAddress } from '../../core/http/rate-limit.ts'
 import type { Routes } from '../../core/http/routes.ts'
@@ -12,6 +13,7 @@ import {
   type ReportedTarget,
   ReportedTargets,
   TargetParams,
+  TEXT_LENGTH,
   UndoBody,
 } from './schemas.ts'
 
@@ -28,6 +30,7 @@ export const routes: Routes = async (app) => {
     {
       config: { auth: 'optional' },
       constraints,
+      bodyLimit: bodyWithText(TEXT_LENGTH),
       schema: {
         summary: 'Report a game, an asset or a player',
         description:

@@ -7,7 +7,7 @@ import { callerAddress } from '../../../core/http/rate-limit.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { renderPage } from '../../../core/pages/index.ts'
 import { abortOnDisconnect } from '../abort-on-disconnect.ts'
-import { type AiLimits, GenerateRequest, type Generation } from '../schemas.ts'
+import { type AiLimits, GenerateRequest, type Generation, generationBytes } from '../schemas.ts'
 import { readUsage } from '../usage.ts'
 import { EXAMPLES, type PlaygroundForm, playground } from './playground.ts'
 import { usagePage } from './usage-page.ts'
@@ -36,6 +36,7 @@ export const pages =
           ...own.config,
           rateLimit: { max: limits.aiRequestsPerMinute, timeWindow: 60_000, keyGenerator: callerId },
         },
+        bodyLimit: generationBytes(limits),
         schema: {
           body: Type.Object({
             ...{ type: TypeName, prompt: Text, system: Text, schema: Text },

@@ -5,12 +5,13 @@ import type { Spool } from '../../../core/data/spool.ts'
 import { isPlatformError, NotFound } from '../../../core/errors.ts'
 import { actorOf, adminPage, callerOf } from '../../../core/http/auth.ts'
 import { drainBody } from '../../../core/http/drain-body.ts'
+import { bodyWithText } from '../../../core/http/limits/body-limits.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { extendPolicy } from '../../../core/http/security-headers.ts'
 import { renderPage } from '../../../core/pages/index.ts'
 import type { Limits } from '../limits.ts'
 import { type AssetRecord, pathOf } from '../record.ts'
-import { AssetQuery } from '../schemas.ts'
+import { AssetQuery, DESCRIPTION_LENGTH } from '../schemas.ts'
 import { uploadForms, uploadRule } from '../upload/limits.ts'
 import { checkLength, receive } from '../upload/receive.ts'
 import { titleOf } from '../upload/title.ts'
@@ -151,7 +152,12 @@ export const pages =
     })
     app.post(
       '/assets/:slug/edit',
-      { ...own, onRequest: owned, schema: { params: Slug, body: EditForm } },
+      {
+        ...own,
+        onRequest: owned,
+        bodyLimit: bodyWithText(DESCRIPTION_LENGTH),
+        schema: { params: Slug, body: EditForm },
+      },
       async (request, reply) => {
         const read = readEdit(request.body)
         const asset = await assets.get(request.params.slug)

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { actorOf, callerOf, staffPage } from '../../../core/http/auth.ts'
+import { bodyWithText } from '../../../core/http/limits/body-limits.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import {
   Button,
@@ -66,6 +67,7 @@ export const suspensionPages: Routes = async (app) => {
       onRequest: async (request) => {
         await app.assets.mustOwn(callerOf(request).playerId, (request.params as { slug: string }).slug)
       },
+      bodyLimit: bodyWithText(APPEAL_LENGTH),
       schema: { params: Params, body: Type.Object({ text: Type.String({ maxLength: 4096 }) }) },
     },
     async (request, reply) => {

@@ -8,7 +8,7 @@ import { extendPolicy } from '../../../core/http/security-headers.ts'
 import { renderPage } from '../../../core/pages/index.ts'
 import { STAGE_SCRIPT, VIEWER_POLICY } from '../../assets/index.ts'
 import { sendArtifact } from '../jobs/send-artifact.ts'
-import { ArtifactParams, JobParams } from '../schemas.ts'
+import { ArtifactParams, JobParams, jobBytes } from '../schemas.ts'
 import { jobPage, showsModel } from './job-page.ts'
 import { listPage } from './list-page.ts'
 import { fieldsFrom, newJobPage, parametersFrom } from './new-job-page.ts'
@@ -56,7 +56,8 @@ export const pages: Routes = async (app) => {
     })
   })
 
-  app.post('/blender/new', { ...own, schema: { querystring: Query, body: Fields } }, async (request, reply) => {
+  const submission = { ...own, bodyLimit: jobBytes(blender.limits), schema: { querystring: Query, body: Fields } }
+  app.post('/blender/new', submission, async (request, reply) => {
     const { playerId, viewer } = callerOf(request)
     const template = blender.templates.find(request.query.template ?? '')
     const { name = '', script = '', starter = '' } = request.body
@@ -125,7 +126,7 @@ export const pages: Routes = async (app) => {
 
   app.post(
     '/blender/jobs/:id/revise',
-    { ...own, onRequest: owned, schema: { params: JobParams, body: Fields } },
+    { ...own, onRequest: owned, bodyLimit: jobBytes(blender.limits), schema: { params: JobParams, body: Fields } },
     async (request, reply) => {
       const script = (request.body.script ?? '').replaceAll('\r\n', '\n')
       const { playerId } = callerOf(request)

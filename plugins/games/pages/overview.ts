@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import Type from 'typebox'
 import { callerOf } from '../../../core/http/auth.ts'
+import { bodyWithText } from '../../../core/http/limits/body-limits.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import {
   Button,
@@ -51,6 +52,7 @@ export const overviewPages: Routes = async (app) => {
       onRequest: async (request) => {
         await app.games.mustOwn(callerOf(request).playerId, (request.params as { slug: string }).slug)
       },
+      bodyLimit: bodyWithText(APPEAL_LENGTH),
       schema: { ...own.schema, body: Type.Object({ text: Type.String({ maxLength: 4096 }) }) },
     },
     async (request, reply) => {

@@ -1,10 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { callerOf } from '../../../core/http/auth.ts'
+import { bodyWithText } from '../../../core/http/limits/body-limits.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { Button, Form, html, PageHeader, renderPage, StepIndicator } from '../../../core/pages/index.ts'
 import { pathOf } from '../record.ts'
-import { type AnalyticsQuery, type Game, SLUG_PATTERN } from '../schemas.ts'
+import { type AnalyticsQuery, DESCRIPTION_LENGTH, type Game, SLUG_PATTERN } from '../schemas.ts'
 import { analytics, SPANS } from './analytics.ts'
 import { type GameForm, gameFields, NEW_GAME_STEPS, type Problems, problemsOf, readForm } from './form.ts'
 import { integrate } from './integrate.ts'
@@ -85,13 +86,17 @@ export const ownerPages: Routes = async (app) => {
 
   app.get('/games/new', own, async (request, reply) => newGame(reply, callerOf(request).viewer))
 
-  app.post('/games/new', { ...own, schema: { body: GameBody } }, async (request, reply) => {
-    const { playerId, viewer } = callerOf(request)
-    const read = readForm(request.body)
-    if ('problems' in read) return newGame(reply, viewer, request.body, read.problems)
-    const game = await app.games.create(playerId, read.fields)
-    return reply.redirect(`${pathOf(game)}/deploys`, 303)
-  })
+  app.post(
+    '/games/new',
+    { ...own, bodyLimit: bodyWithText(DESCRIPTION_LENGTH), schema: { body: GameBody } },
+    async (request, reply) => {
+      const { playerId, viewer } = callerOf(request)
+      const read = readForm(request.body)
+      if ('problems' in read) return newGame(reply, viewer, request.body, read.problems)
+      const game = await app.games.create(playerId, read.fields)
+      return reply.redirect(`${pathOf(game)}/deploys`, 303)
+    },
+  )
 
   app.post(
     '/games/restore',
@@ -136,7 +141,8 @@ export const ownerPages: Routes = async (app) => {
     showSettings(request, reply, 'saved' in request.query ? { flash: 'Saved.' } : {}),
   )
 
-  app.post('/games/:slug/settings', { ...mine, schema: { params: Slug, body: GameBody } }, async (request, reply) => {
+  const described = { ...mine, bodyLimit: bodyWithText(DESCRIPTION_LENGTH), schema: { params: Slug, body: GameBody } }
+  app.post('/games/:slug/settings', described, async (request, reply) => {
     const form = request.body
     const read = readForm(form)
     if ('problems' in read) return showSettings(request, reply, { form, problems: read.problems })

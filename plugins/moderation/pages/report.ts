@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { isPlatformError } from '../../../core/errors.ts'
+import { bodyWithText } from '../../../core/http/limits/body-limits.ts'
 import { callerAddress } from '../../../core/http/rate-limit.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import {
@@ -90,6 +91,7 @@ export const reportPages: Routes = async (app) => {
       {
         config: { auth: 'optional', page: true, sameOrigin: true },
         constraints,
+        bodyLimit: bodyWithText(TEXT_LENGTH),
         schema: { params: Params, body: Body },
       },
       async (request, reply) => {

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { InvalidRequest } from '../../../core/errors.ts'
 import { callerOf, type Principal } from '../../../core/http/auth.ts'
+import { bodyWithText } from '../../../core/http/limits/body-limits.ts'
 import { callerAddress } from '../../../core/http/rate-limit.ts'
 import { refusePrefetch } from '../../../core/http/request-rules.ts'
 import type { Routes } from '../../../core/http/routes.ts'
@@ -20,6 +21,8 @@ import { OAuthError } from './errors.ts'
 /** Metadata documents that are fetched a minute for one address. */
 const METADATA_PER_MINUTE = 30
 const HOUR_MS = 3_600_000
+/** The longest query, since Node limits the headers of a request. */
+const QUERY_LENGTH = 16_384
 
 /**
  * The authorization endpoint (RFC 6749 section 4.1.1, with PKCE, RFC 9207 and OpenID Connect Core section 3.1.2), and
@@ -66,7 +69,7 @@ export const authorizeRoutes: Routes = async (app) => {
   // the redirect that follows.
   app.post(
     '/oauth/authorize',
-    { config: { auth: 'none', page: true }, constraints: { origin: 'portal' } },
+    { config: { auth: 'none', page: true }, constraints: { origin: 'portal' }, bodyLimit: QUERY_LENGTH },
     async (request, reply) => {
       const query = new URLSearchParams()
       for (const [name, values] of Object.entries((request.body ?? {}) as Record<string, string | string[]>))
@@ -80,9 +83,11 @@ export const authorizeRoutes: Routes = async (app) => {
     {
       config: { auth: 'session', page: true },
       constraints: { origin: 'portal' },
+      // The form percent-encodes the query again.
+      bodyLimit: bodyWithText(QUERY_LENGTH),
       schema: {
         body: Type.Object({
-          request: Type.String({ maxLength: 16_384, description: 'The query of the authorization request.' }),
+          request: Type.String({ maxLength: QUERY_LENGTH, description: 'The query of the authorization request.' }),
           decision: Type.Union([Type.Literal('allow'), Type.Literal('deny')]),
         }),
       },

@@ -16,6 +16,8 @@ const LogoutRequest = Type.Object({
 type LogoutRequest = Static<typeof LogoutRequest>
 
 const constraints = { origin: 'portal' }
+/** A request with an id token, which becomes an address: no longer than the headers of one may be. */
+const LONGEST_BYTES = 16_384
 
 /** RP-initiated logout (OpenID Connect RP-Initiated Logout 1.0): a game redirects its player here to sign out. */
 export const logoutRoutes: Routes = async (app) => {
@@ -49,7 +51,7 @@ export const logoutRoutes: Routes = async (app) => {
   // The browser omits the cookie on a form from a game's page, but sends it with the redirect that follows.
   app.post(
     '/oauth/logout',
-    { config: { auth: 'none', page: true }, constraints, schema: { body: LogoutRequest } },
+    { config: { auth: 'none', page: true }, constraints, bodyLimit: LONGEST_BYTES, schema: { body: LogoutRequest } },
     async (request, reply) => {
       const query = new URLSearchParams(request.body as Record<string, string>)
       return reply.redirect(`/oauth/logout?${query}`, 303)

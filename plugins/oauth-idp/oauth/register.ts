@@ -4,6 +4,8 @@ import type { Routes } from '../../../core/http/routes.ts'
 import { sendOAuthError } from './client-endpoint.ts'
 
 const HOUR_MS = 3_600_000
+/** 20 redirect URIs of 2,000 characters, and the other fields. */
+const LONGEST_BYTES = 49_152
 const Text = (maxLength: number) => Type.Optional(Type.String({ maxLength }))
 const Names = Type.Optional(Type.Array(Type.String({ maxLength: 100 }), { maxItems: 20 }))
 
@@ -41,6 +43,7 @@ export const registerRoutes: Routes = async (app) => {
     {
       config: { auth: 'none' },
       constraints: { origin: 'portal' },
+      bodyLimit: LONGEST_BYTES,
       schema: {
         tags: ['OAuth'],
         summary: 'Register a public client by itself (RFC 7591), such as a coding assistant',

@@ -11,7 +11,9 @@ import { SignInPage, SignUpPage } from './sign-in-page.ts'
 
 const constraints = { origin: 'portal' }
 const looks = { config: { auth: 'optional', page: true }, constraints } as const
-const acts = { config: { auth: 'none', sameOrigin: true, page: true }, constraints } as const
+/** The way back may be a whole authorization request, percent-encoded once more. */
+const bodyLimit = 16_384
+const acts = { config: { auth: 'none', sameOrigin: true, page: true }, constraints, bodyLimit } as const
 const invited = { config: { auth: 'optional', sameOrigin: true, page: true, secretPath: true }, constraints } as const
 
 /** Form fields are optional in the schema, so that an error about a missing field appears beside it. */
@@ -121,20 +123,24 @@ export const playerPages: Routes = async (app) => {
     return signUpPage(reply, { returnTo: '/', invitation })
   })
 
-  app.post('/invite/:token', { ...invited, schema: { params: Params, body: NewAccount } }, async (request, reply) => {
-    const { token: invitation } = request.params
-    const { email = '', password = '', name = '' } = request.body
-    await signUp.mustBeInvited(invitation)
-    try {
-      const options = { address: callerAddress(request), invitation, guestId: await guestOf(request) }
-      const player = await signUp.begin({ email, password, name }, options)
-      if (!player) return renderMailSent(app, reply, email)
-      await sessions.start(reply, player.id)
-      return reply.redirect('/', 303)
-    } catch (error) {
-      return signUpPage(reply, { returnTo: '/', invitation, email, name, problem: formProblemOf(error) })
-    }
-  })
+  app.post(
+    '/invite/:token',
+    { ...invited, bodyLimit, schema: { params: Params, body: NewAccount } },
+    async (request, reply) => {
+      const { token: invitation } = request.params
+      const { email = '', password = '', name = '' } = request.body
+      await signUp.mustBeInvited(invitation)
+      try {
+        const options = { address: callerAddress(request), invitation, guestId: await guestOf(request) }
+        const player = await signUp.begin({ email, password, name }, options)
+        if (!player) return renderMailSent(app, reply, email)
+        await sessions.start(reply, player.id)
+        return reply.redirect('/', 303)
+      } catch (error) {
+        return signUpPage(reply, { returnTo: '/', invitation, email, name, problem: formProblemOf(error) })
+      }
+    },
+  )
 
   app.get('/sign-out', looks, async (request, reply) => {
     const viewer = request.principal?.viewer

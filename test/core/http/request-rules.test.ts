@@ -6,7 +6,7 @@ import { startKernel } from '../../kit/kernel.ts'
 const mirror = definePlugin({ name: 'mirror' }, async (app) => {
   const options = { config: { auth: 'none' as const }, constraints: { origin: 'portal' } }
   const schema = { body: Type.Object({ any: Type.Unknown() }) }
-  app.post('/mirror', { ...options, schema }, async (request) => request.body)
+  app.post('/mirror', { ...options, bodyLimit: 1_048_576, schema }, async (request) => request.body)
   app.get('/mirror/:word', options, async (request) => request.params)
   app.get('/pages/:word', { ...options, config: { auth: 'none', page: true } }, async (request) => request.params)
 })

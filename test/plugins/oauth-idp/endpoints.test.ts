@@ -69,7 +69,7 @@ t.test('each endpoint of clients takes a form, one way to authenticate, and each
     )
     t.match(both, { status: 400, body: { error: 'invalid_request' } }, `${endpoint}: both ways`)
     const huge = await callEndpoint(platform.stranger, app, endpoint, { client_id: 'x'.repeat(1_000_000) })
-    t.match(huge, { status: 400, body: { error: 'invalid_request' } }, `${endpoint}: a megabyte`)
+    t.match(huge, { status: 413, body: { error: 'invalid_request' } }, `${endpoint}: a megabyte`)
     t.match(await callEndpoint(platform.stranger, { clientId: 'x' }, endpoint), {
       status: 401,
       headers: { 'www-authenticate': /^Basic/, 'cache-control': 'no-store' },
