@@ -42,4 +42,18 @@ export default [
     replace: 'for (const next of this.#waiting.splice(0)) this.#listener(...next)',
     tests: ['core/http/limits/pipelining'],
   },
+  {
+    name: 'password hashes take all threads',
+    in: 'plugins/oauth-idp',
+    find: 'new FairQueue({ atOnce: 2, perCaller: 64, waiting: 256 })',
+    replace: 'new FairQueue({ atOnce: 64, perCaller: 64, waiting: 256 })',
+    tests: ['plugins/oauth-idp/hashing-queue'],
+  },
+  {
+    name: 'a caller with many hashes keeps the turn',
+    in: 'plugins/oauth-idp',
+    find: 'this.#waiting.delete(caller)\n    const task = tasks.shift()',
+    replace: 'if (tasks.length === 1) this.#waiting.delete(caller)\n    const task = tasks.shift()',
+    tests: ['plugins/oauth-idp/hashing-queue'],
+  },
 ]

@@ -28,7 +28,7 @@ import { AddressChange } from './players/address-change.ts'
 import { Avatars } from './players/avatars.ts'
 import { OneTimeTokens } from './players/one-time-tokens.ts'
 import { PasswordAuthentication } from './players/password-authentication.ts'
-import { PasswordHasher } from './players/passwords.ts'
+import { newHashingQueue, PasswordHasher } from './players/passwords.ts'
 import { Players } from './players/players.ts'
 import { Recovery } from './players/recovery.ts'
 import { Setup } from './players/setup.ts'
@@ -102,7 +102,8 @@ export class Identity {
     this.config = config
     this.oauth = oauth
     this.limits = limits
-    const hasher = new PasswordHasher(config.passwordHashing)
+    const hashing = newHashingQueue()
+    const hasher = new PasswordHasher(config.passwordHashing, hashing)
     if (hasher.isWeak)
       app.log.warn(config.passwordHashing, 'password hashes are cheaper to guess than OWASP recommends')
     const around = { db, clock, events, rateLimiter, hasher, portalUrl: origins.portal, ...config, ...limits }
@@ -146,7 +147,7 @@ export class Identity {
     this.#emails = emails
     this.#portalUrl = origins.portal
     if (config.signUpChallenge === 'work' && !isSecureContext(origins.portal)) throw new StartupError(NEEDS_HTTPS)
-    const challenge = new SignUpChallenge({ ...around, key: app.keys.derive('oauth-idp/sign-up-challenge') })
+    const challenge = new SignUpChallenge({ ...around, hashing, key: app.keys.derive('oauth-idp/sign-up-challenge') })
     this.signUp = new SignUp({ ...around, players, signInMethods, tokens, emails, challenge })
     this.recovery = new Recovery({ ...around, players, passwords, signInMethods, tokens, emails })
     this.addressChange = new AddressChange({ ...around, players, passwords, tokens, emails })

@@ -58,18 +58,19 @@ export class PasswordAuthentication {
     await rateLimiter.take(`sign-in/${key}/${address}`, signInAttemptsPerMinute, 60_000)
 
     const row = await db.em().findOne(PlayerRow, { email: addressOrNothing(email) })
-    const matches = await hasher.verify(password, row?.passwordHash ?? null)
+    const matches = await hasher.verify(password, row?.passwordHash ?? null, address)
     if (!row || !matches || row.disabled) throw new InvalidCredentials()
-    await this.#rehash(row, password)
+    await this.#rehash(row, password, address)
     return { player: players.describe(row), epoch: row.epoch }
   }
 
   /** Replaces a hash whose cost differs from the configured one, while the password is known. */
-  async #rehash({ id, passwordHash }: PlayerRow, password: string): Promise<void> {
+  async #rehash({ id, passwordHash }: PlayerRow, password: string, address: string): Promise<void> {
     const { db, hasher } = this.#context
     if (!passwordHash || !hasher.isOutdated(passwordHash)) return
     // The condition preserves a password that was changed concurrently.
-    await db.em().nativeUpdate(PlayerRow, { id, passwordHash }, { passwordHash: await hasher.hash(password) })
+    const renewed = await hasher.hash(password, address)
+    await db.em().nativeUpdate(PlayerRow, { id, passwordHash }, { passwordHash: renewed })
   }
 
   /** Whether an account has a password. Some accounts use only other sign-in methods. */
@@ -144,7 +145,7 @@ export class PasswordAuthentication {
   /** Checks a new password and hashes it. @throws InvalidRequest when it is not acceptable */
   async hash(password: string, player: Player): Promise<string> {
     const { hasher, passwordMinLength: minLength } = this.#context
-    return hasher.hash(acceptedPassword(password, { minLength, player }))
+    return hasher.hash(acceptedPassword(password, { minLength, player }), player.id)
   }
 
   /**

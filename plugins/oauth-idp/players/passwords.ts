@@ -1,6 +1,7 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { isCommon } from './common-passwords.ts'
+import { FairQueue } from './fair-queue.ts'
 import { fieldError } from './profile.ts'
 
 /** The cost of one hash: memory in KiB, and the number of passes over it. */
@@ -17,19 +18,27 @@ const LONGEST = 256
 
 const derive = promisify(argon2)
 
+/**
+ * Hashes run in the thread pool of libuv, which has four threads, and files need it too. So two hashes run at once. A
+ * hash takes 45 ms, and a full queue six seconds.
+ */
+export const newHashingQueue = (): FairQueue => new FairQueue({ atOnce: 2, perCaller: 64, waiting: 256 })
+
 /** Passwords are normalised (NFC), because keyboards enter the same text in different forms. */
 const messageOf = (password: string) => Buffer.from(password.normalize('NFC'))
 
 /** Hashes passwords by Argon2id (RFC 9106) into PHC strings, which contain their parameters and salt. */
 export class PasswordHasher {
   readonly #cost: HashingCost
+  readonly #queue: FairQueue
   /**
    * The hash to compare with when there is no account. It has the cost of real hashes, so the response takes as long.
    */
   readonly #nobody: string
 
-  constructor({ memory, passes }: HashingCost) {
+  constructor({ memory, passes }: HashingCost, queue = newHashingQueue()) {
     this.#cost = { memory, passes }
+    this.#queue = queue
     this.#nobody = this.#phc(randomBytes(16), randomBytes(TAG_LENGTH))
   }
 
@@ -38,21 +47,29 @@ export class PasswordHasher {
     return this.#cost.memory * this.#cost.passes < LEAST_WORK
   }
 
-  async hash(password: string): Promise<string> {
+  /**
+   * @param caller the player or address that waits in turn
+   * @throws RateLimited when too many hashes wait
+   */
+  async hash(password: string, caller: string): Promise<string> {
     const nonce = randomBytes(16)
     const parameters = { ...this.#cost, parallelism: PARALLELISM, tagLength: TAG_LENGTH }
-    return this.#phc(nonce, await derive('argon2id', { ...parameters, message: messageOf(password), nonce }))
+    const message = messageOf(password)
+    return this.#phc(nonce, await this.#queue.run(caller, () => derive('argon2id', { ...parameters, message, nonce })))
   }
 
   /**
    * Whether a password matches its hash. It takes the same time when `hash` is null because there is no such account.
+   *
+   * @param caller the player or address that waits in turn
+   * @throws RateLimited when too many hashes wait
    */
-  async verify(password: string, hash: string | null): Promise<boolean> {
+  async verify(password: string, hash: string | null, caller: string): Promise<boolean> {
     const { memory, passes, parallelism, salt, tag } = parametersOf(hash ?? this.#nobody)
     // Composed first: the parts of its letters may be many more than the password has characters.
     const message = messageOf([...password.normalize('NFC')].slice(0, LONGEST + 1).join(''))
     const parameters = { memory, passes, parallelism, tagLength: tag.length }
-    const actual = await derive('argon2id', { ...parameters, message, nonce: salt })
+    const actual = await this.#queue.run(caller, () => derive('argon2id', { ...parameters, message, nonce: salt }))
     return timingSafeEqual(actual, tag) && hash !== null
   }
 

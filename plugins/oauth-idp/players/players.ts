@@ -170,14 +170,14 @@ export class Players {
    * @throws EmailTaken
    */
   async create(fields: NewPlayer & { isAdmin?: boolean }): Promise<Player> {
-    const row = await this.prepare(fields)
+    const row = await this.prepare(fields, PROGRAM.id)
     return this.insert(this.#context.db.em(), row)
   }
 
   /** Creates an administrator, whether or not sign-up is open. */
   async createAdmin(fields: NewPlayer, by = PROGRAM): Promise<Player> {
     const { db, clock } = this.#context
-    const row = await this.prepare({ ...fields, isAdmin: true })
+    const row = await this.prepare({ ...fields, isAdmin: true }, PROGRAM.id)
     return db.transaction(async (em) => {
       const player = await this.insert(em, row)
       const target = { kind: 'player', id: row.id } as const
@@ -186,8 +186,15 @@ export class Players {
     })
   }
 
-  /** Checks the fields of a new account and hashes its password. It is slow, so it runs outside of transactions. */
-  async prepare({ email, password, name, isAdmin = false }: NewPlayer & { isAdmin?: boolean }): Promise<NewRow> {
+  /**
+   * Checks the fields of a new account and hashes its password. It is slow, so it runs outside of transactions.
+   *
+   * @param caller the player or address that waits for the hash in turn
+   */
+  async prepare(
+    { email, password, name, isAdmin = false }: NewPlayer & { isAdmin?: boolean },
+    caller: string,
+  ): Promise<NewRow> {
     const { password: accepted, ...account } = readFields<{ email: string; name: string; password: string }>({
       email: () => normaliseEmail(email),
       name: () => normaliseName(name),
@@ -200,7 +207,7 @@ export class Players {
       ...account,
       emailVerified: false,
       avatar: null,
-      passwordHash: await this.#context.hasher.hash(accepted),
+      passwordHash: await this.#context.hasher.hash(accepted, caller),
       guest: false,
       isAdmin,
       disabled: false,

@@ -23,10 +23,10 @@ export const playerRoutes: Routes = async (app) => {
         response: { 200: ChallengeOrNull },
       },
     },
-    async (_request, reply) => {
+    async (request, reply) => {
       reply.header('cache-control', 'no-store')
       const { challenge } = signUp
-      return { challenge: challenge.isRequired ? await challenge.issue() : null }
+      return { challenge: challenge.isRequired ? await challenge.issue(callerAddress(request)) : null }
     },
   )
 

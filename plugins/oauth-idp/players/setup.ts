@@ -63,7 +63,7 @@ export class Setup {
   async complete(token: string, fields: NewPlayer): Promise<Player> {
     const link = await this.#linkOf(token)
     if (!link) throw new SetupLinkUsed()
-    const row = await this.#players.prepare({ ...fields, isAdmin: true })
+    const row = await this.#players.prepare({ ...fields, isAdmin: true }, 'setup')
     return this.#db.transaction(async (em) => {
       const mine = await consumeOnce(em, SetupLink, { id: ID, nonce: link.nonce })
       if (!mine || (await em.count(PlayerRow, WORKING_ADMIN))) throw new SetupLinkUsed()

@@ -7,6 +7,7 @@ import { newId } from '../../../core/ids.ts'
 import { ChallengeInvalid, ChallengeRequired } from '../errors.ts'
 import { hashSecret } from '../secret-hash.ts'
 import { OneTimeToken } from './entities.ts'
+import type { FairQueue } from './fair-queue.ts'
 import type { Challenge } from './schemas.ts'
 
 const derive = promisify(pbkdf2)
@@ -21,6 +22,8 @@ const LIFE_MS = 10 * 60_000
 interface ChallengeContext {
   db: Database
   clock: Clock
+  /** The queue of password hashes, since attempts use the same threads. */
+  hashing: FairQueue
   /** Signs challenges. */
   key: Buffer
   signUpChallenge: 'none' | 'work'
@@ -56,10 +59,16 @@ export class SignUpChallenge {
     return this.#context.signUpChallenge === 'work'
   }
 
-  /** Creates a challenge. It takes the server one attempt. */
-  async issue(): Promise<Challenge> {
+  /**
+   * Creates a challenge. It takes the server one attempt.
+   *
+   * @param address of the caller, who waits in turn
+   * @throws RateLimited
+   */
+  async issue(address: string): Promise<Challenge> {
     const salt = randomBytes(16)
-    const target = await attempt(randomInt(ANSWERS), salt, ITERATIONS)
+    const answer = randomInt(ANSWERS)
+    const target = await this.#context.hashing.run(address, () => attempt(answer, salt, ITERATIONS))
     const expiresAt = this.#context.clock.now().getTime() + LIFE_MS
     const claims: Claims = {
       ...{ salt: salt.toString('base64url'), target: target.toString('base64url') },
@@ -78,9 +87,10 @@ export class SignUpChallenge {
    * Accepts a proof of work, once. Without `auth.signUpChallenge` it accepts everything.
    *
    * @param work the token of a challenge, a dot, and the answer
-   * @throws ChallengeRequired without a proof; ChallengeInvalid when it is forged, wrong, expired or used
+   * @param address of the caller, who waits in turn
+   * @throws ChallengeRequired without a proof; RateLimited; ChallengeInvalid when it is forged, wrong, expired or used
    */
-  async accept(work: string | undefined): Promise<void> {
+  async accept(work: string | undefined, address: string): Promise<void> {
     if (!this.isRequired) return
     if (!work) throw new ChallengeRequired()
     const [payload = '', signature = '', answer = '', ...rest] = work.split('.')
@@ -99,7 +109,8 @@ export class SignUpChallenge {
       ...{ playerId: null, email: null, data: null, createdAt: now, expiresAt: new Date(claims.expiresAt) },
     })
     if (!isFirst) throw new ChallengeInvalid()
-    const found = await attempt(Number(answer), Buffer.from(claims.salt, 'base64url'), claims.iterations)
+    const salt = Buffer.from(claims.salt, 'base64url')
+    const found = await this.#context.hashing.run(address, () => attempt(Number(answer), salt, claims.iterations))
     if (!timingSafeEqual(found, Buffer.from(claims.target, 'base64url'))) throw new ChallengeInvalid()
   }
 

@@ -94,8 +94,8 @@ export class SignUp {
     await rateLimiter.take(`sign-up/${address}`, signUpsPerMinute, 60_000)
     // An address that is refused, or can't be one, costs no proof. `prepare` reports the latter with the other fields.
     mustNotBeBlocked(addressOrNothing(fields.email), blockedEmailDomains)
-    if (!invitation && !guestId) await challenge.accept(work)
-    const row = await players.prepare(fields)
+    if (!invitation && !guestId) await challenge.accept(work, address)
+    const row = await players.prepare(fields, address)
     const invitationHash = invitation ? hashSecret(invitation) : null
     if (!verifyEmail) return this.#write(row, { invitationHash, guestId })
 
@@ -133,7 +133,7 @@ export class SignUp {
     if (!waiting?.email) throw new LinkUsed()
     await rateLimiter.take(`confirm/${waiting.tokenHash}`, 10, 60_000)
     const { name, passwordHash, invitation } = waiting.data as unknown as Waiting
-    if (!(await hasher.verify(password, passwordHash))) throw new InvalidCredentials()
+    if (!(await hasher.verify(password, passwordHash, waiting.tokenHash))) throw new InvalidCredentials()
     const createdAt = clock.now()
     const row: NewRow = {
       ...{ id: newId('ply', createdAt), email: waiting.email, emailVerified: true, name, avatar: null, passwordHash },
@@ -156,7 +156,7 @@ export class SignUp {
       ...{ passwordHash: null, guest: true, isAdmin: false, disabled: false, epoch: 0, createdAt },
     }
     await rateLimiter.take(`sign-up/${address}`, signUpsPerMinute, 60_000)
-    await this.challenge.accept(work)
+    await this.challenge.accept(work, address)
     return players.insert(db.em(), row)
   }
 

@@ -129,10 +129,10 @@ t.test('a password is compared at the same cost where there is no hash', async (
   const copy = '../../../plugins/oauth-idp/players/passwords.ts?counted'
   const { PasswordHasher }: typeof import('../../../plugins/oauth-idp/players/passwords.ts') = await import(copy)
   const hasher = new PasswordHasher({ memory: 24, passes: 3 })
-  const hash = await hasher.hash(PASSWORD)
+  const hash = await hasher.hash(PASSWORD, 'ada')
   costs.length = 0
-  t.equal(await hasher.verify(PASSWORD, hash), true)
-  t.equal(await hasher.verify(PASSWORD, null), false)
+  t.equal(await hasher.verify(PASSWORD, hash, 'ada'), true)
+  t.equal(await hasher.verify(PASSWORD, null, 'ada'), false)
   t.match(costs, [{ memory: 24, passes: 3 }, {}])
   t.same(costs[0], costs[1])
 })
