@@ -11,7 +11,7 @@ import { join, posix } from 'node:path'
 const root = join(import.meta.dirname, '..')
 const picture = join(root, 'docs/images/architecture.svg')
 /** The folders of the kernel, each above those that it may import. */
-const ROOMS = ['boot', 'openapi', 'pages', 'http', 'origins', 'jobs', 'data', 'observe']
+const ROOMS = ['boot', 'openapi', 'pages', 'http', 'origins', 'images', 'jobs', 'data', 'observe']
 
 /** Returns the part of the picture to which a file belongs. */
 function partOf(file: string): string {

@@ -25,7 +25,7 @@ const styles = { styles: 'core/pages/styles/index.css' }
 const scripts = ['core/pages/islands/page.ts', 'clients/browser/*.ts', 'plugins/*/islands/*.ts']
 /** Scripts that pages load without `type=module`; all others are modules. */
 const classic = ['widget', 'frame-session', 'frame-worker', 'draft-console'].map((name) => `clients/browser/${name}.ts`)
-const workers = ['plugins/*/workers/*.ts', 'drivers/*/workers/*.ts']
+const workers = ['core/*/workers/*.ts', 'plugins/*/workers/*.ts', 'drivers/*/workers/*.ts']
 const pictures = ['core/pages/pictures/*.svg', 'starters/pictures/*.jpg']
 /** The decoders of the model viewer, for Draco meshes and KTX2 textures. */
 const decoders = [
@@ -37,6 +37,7 @@ const decoders = [
 const fonts = ['bricolage-grotesque', 'instrument-sans', 'jetbrains-mono']
 const watched = [
   'build/{browser,icons,without-eval}.ts',
+  'core/images/*.ts',
   'core/pages/covers/*.ts',
   'plugins/*/cards/*.ts',
   'package-lock.json',

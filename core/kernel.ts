@@ -27,6 +27,7 @@ import { HttpsRedirects } from './http/https-redirects.ts'
 import { RouteTable } from './http/routes.ts'
 import { installShutdown } from './http/shutdown.ts'
 import { randomText } from './ids.ts'
+import { Images } from './images/images.ts'
 import { Jobs } from './jobs/jobs.ts'
 import { WorkerPrograms } from './jobs/worker-programs.ts'
 import { Health } from './observe/health.ts'
@@ -117,6 +118,8 @@ async function start(config: Config, parts: KernelParts, cleanups: CleanupStack)
   if (clock === systemClock) await assertClockNotBehind(config.dataDir, clock)
   const keys = await Keys.open(config)
   const workerPrograms = new WorkerPrograms(parts.browserFiles)
+  const images = new Images(workerPrograms)
+  cleanups.add(() => images.close())
   const services = { config, keys, plugins, clock, log, workerPrograms }
   const { database, bus, families } = await openDrivers(drivers, services, cleanups)
   const node = randomText(9)
@@ -189,6 +192,7 @@ async function start(config: Config, parts: KernelParts, cleanups: CleanupStack)
     keptPages: new KeptPages({ browserFiles, origins }),
     renderErrorPage,
     workerPrograms,
+    images,
     ...families,
   }
   for (const [name, value] of Object.entries(decorators)) app.decorate(name, value as never)

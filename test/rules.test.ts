@@ -19,7 +19,7 @@ function importsOf(text: string, file: string): string[] {
 }
 
 /** The kernel's rooms; each imports those before it. */
-const ROOMS = ['observe', 'data', 'jobs', 'origins', 'http', 'pages', 'openapi', 'boot']
+const ROOMS = ['observe', 'data', 'jobs', 'images', 'origins', 'http', 'pages', 'openapi', 'boot']
 /** Files of the kernel that every room may import. */
 const CONTRACTS = ['clock', 'config', 'driver', 'errors', 'events', 'ids', 'visible-text'].map(
   (name) => `core/${name}.ts`,

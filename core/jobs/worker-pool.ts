@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { type Transferable, Worker } from 'node:worker_threads'
+import { TaskQueue } from './task-queue.ts'
 
 export interface WorkerPoolOptions {
   /** The name of the threads in debuggers and crash reports. */
@@ -18,6 +19,11 @@ export interface WorkerPoolOptions {
    * while it creates one crashes the whole process (Node 26: "close before init").
    */
   endsItself?: boolean
+  /**
+   * More threads for work that somebody waits for. With two of them a player whose tasks take long, one in the background
+   * and one not, leaves a thread to others.
+   */
+  interactiveThreads?: number
 }
 
 export interface WorkOptions {
@@ -25,8 +31,15 @@ export interface WorkOptions {
   signal?: AbortSignal | undefined
   /** Buffers of the task to transfer without a copy. */
   transfer?: Transferable[]
-  /** Timeout from the moment when a worker takes the task. */
+  /**
+   * Limit of the worker's processor time in milliseconds, from the moment when it takes the task. So a busy machine
+   * refuses nothing that an idle one would do. A worker that waits ends after ten times as long.
+   */
   longestMs?: number
+  /** Whoever causes the work, such as the id of a player. An owner has one running task, and one in the background. */
+  owner?: string | undefined
+  /** Nobody waits for the result, so every other task goes first. */
+  background?: boolean
 }
 
 /** A task exceeded its time limit. */
@@ -34,45 +47,73 @@ export class WorkTookTooLong extends Error {
   override name = 'WorkTookTooLong'
 }
 
+/** A worker is ended in any case after this multiple of its limit of processor time. */
+const ELAPSED_TIMES = 10
+
 /**
  * Runs CPU-bound work in worker threads, which are started when needed and use at most half of the machine's cores. A
  * task can crash only its own thread; the next task gets another thread.
+ *
+ * Work that somebody waits for precedes background work. Owners take turns, so nobody's many tasks delay those of others.
  */
 export class WorkerPool<Task, Answer> {
   readonly threads = Math.max(1, Math.floor(availableParallelism() / 2))
   readonly #options: WorkerPoolOptions
   readonly #workers = new Set<Worker>()
   readonly #idle: Worker[] = []
-  readonly #waiting: (() => void)[] = []
-  /** Number of workers, including those whose program is being loaded. */
-  #count = 0
+  readonly #queue: TaskQueue
   #closed = false
 
   constructor(options: WorkerPoolOptions) {
     this.#options = options
+    const interactive = this.threads + (options.interactiveThreads ?? 0)
+    this.#queue = new TaskQueue({ background: this.threads, interactive })
   }
 
   /**
    * @throws WorkTookTooLong after `longestMs`
    * @throws the signal's reason, Node's error when the thread crashes, or an error saying that the process stops
    */
-  async run(task: Task, { signal, transfer = [], longestMs }: WorkOptions = {}): Promise<Answer> {
-    const worker = await this.#take(signal)
+  async run(task: Task, { owner, background = false, ...options }: WorkOptions = {}): Promise<Answer> {
+    const { signal } = options
+    const turn = await this.#queue.take({ owner, background }, signal)
+    try {
+      if (this.#closed) throw new Error('the process stops')
+      return await this.#perform(this.#idle.pop() ?? (await this.#start()), task, options)
+    } finally {
+      turn.end()
+    }
+  }
+
+  /** Ends every worker; pending tasks fail. */
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#queue.close(new Error('the process stops'))
+    await Promise.all([...this.#workers].map((worker) => this.#end(worker)))
+  }
+
+  async #perform(
+    worker: Worker,
+    task: Task,
+    { signal, transfer = [], longestMs }: Omit<WorkOptions, 'owner' | 'background'>,
+  ): Promise<Answer> {
     worker.ref()
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
     // When a step before the await fails, the end of the worker rejects this promise without a handler.
     promise.catch(() => {})
     const ended = () => reject(signal?.reason ?? new Error('a worker thread ended before its work'))
     const abort = () => void this.#end(worker)
-    const late = () => {
-      reject(new WorkTookTooLong(`a worker thread took longer than ${longestMs} ms`))
-      void worker.terminate()
-    }
-    const timer = longestMs === undefined ? undefined : setTimeout(late, longestMs)
     worker.once('message', resolve).once('error', reject).once('exit', ended)
     signal?.addEventListener('abort', abort)
+    let stopTimer = () => {}
     try {
       signal?.throwIfAborted()
+      if (longestMs !== undefined) {
+        stopTimer = limitProcessorTime(worker, longestMs, () => {
+          reject(new WorkTookTooLong(`a worker thread took longer than ${longestMs} ms`))
+          void worker.terminate()
+        })
+      }
       worker.postMessage(task, transfer)
       const answer = await promise
       // The worker may have finished before it could end.
@@ -82,56 +123,25 @@ export class WorkerPool<Task, Answer> {
     } catch (error) {
       // The worker is ending or in an unknown state. Its slot becomes free after its end.
       await this.#end(worker)
-      this.#forget(worker)
+      this.#workers.delete(worker)
       throw error
     } finally {
-      clearTimeout(timer)
+      stopTimer()
       signal?.removeEventListener('abort', abort)
       worker.off('message', resolve).off('error', reject).off('exit', ended)
-      this.#waiting.shift()?.()
     }
-  }
-
-  /** Ends every worker; pending tasks fail. */
-  async close(): Promise<void> {
-    this.#closed = true
-    await Promise.all([...this.#workers].map((worker) => this.#end(worker)))
-    for (const start of this.#waiting.splice(0)) start()
-  }
-
-  async #take(signal: AbortSignal | undefined): Promise<Worker> {
-    while (this.#idle.length === 0 && this.#count >= this.threads && !this.#closed) {
-      await new Promise<void>((start) => this.#waiting.push(start))
-    }
-    try {
-      signal?.throwIfAborted()
-      if (this.#closed) throw new Error('the process stops')
-    } catch (error) {
-      // The next waiting task gets this turn.
-      this.#waiting.shift()?.()
-      throw error
-    }
-    return this.#idle.pop() ?? this.#start()
   }
 
   async #start(): Promise<Worker> {
     const { name, program, heapMb } = this.#options
-    // The count increases before the program is loaded, so that no more workers start meanwhile.
-    this.#count++
-    try {
-      const text = await program()
-      if (this.#closed) throw new Error('the process stops')
-      const resourceLimits = heapMb === undefined ? {} : { maxOldGenerationSizeMb: heapMb }
-      const worker = new Worker(text, { eval: true, name, resourceLimits })
-      // A later task notices that an idle worker has failed.
-      worker.on('error', () => {})
-      this.#workers.add(worker)
-      return worker
-    } catch (error) {
-      this.#count--
-      this.#waiting.shift()?.()
-      throw error
-    }
+    const text = await program()
+    if (this.#closed) throw new Error('the process stops')
+    const resourceLimits = heapMb === undefined ? {} : { maxOldGenerationSizeMb: heapMb }
+    const worker = new Worker(text, { eval: true, name, resourceLimits })
+    // A later task notices that an idle worker has failed.
+    worker.on('error', () => {})
+    this.#workers.add(worker)
+    return worker
   }
 
   #rest(worker: Worker): void {
@@ -143,7 +153,7 @@ export class WorkerPool<Task, Answer> {
       const at = this.#idle.indexOf(worker)
       if (at === -1) return
       this.#idle.splice(at, 1)
-      this.#forget(worker)
+      this.#workers.delete(worker)
       void this.#end(worker)
     }, this.#options.idleMs).unref()
   }
@@ -161,8 +171,30 @@ export class WorkerPool<Task, Answer> {
     worker.postMessage(null)
     await ended
   }
+}
 
-  #forget(worker: Worker): void {
-    if (this.#workers.delete(worker)) this.#count--
+/** Calls `end` once a worker has used so much processor time. @returns a function that stops the observation */
+function limitProcessorTime(worker: Worker, limitMs: number, end: () => void): () => void {
+  const before = processorMs(worker)
+  let timer: NodeJS.Timeout
+  let stopped = false
+  const check = async () => {
+    const left = limitMs - ((await processorMs(worker)) - (await before))
+    if (stopped) return
+    if (left <= 0) end()
+    else timer = setTimeout(check, Math.max(left, 10))
   }
+  timer = setTimeout(check, limitMs)
+  const last = setTimeout(end, limitMs * ELAPSED_TIMES)
+  return () => {
+    stopped = true
+    clearTimeout(timer)
+    clearTimeout(last)
+  }
+}
+
+/** Returns the processor time of a worker so far; 0 for one that has ended. */
+async function processorMs(worker: Worker): Promise<number> {
+  const { user, system } = await worker.cpuUsage().catch(() => ({ user: 0, system: 0 }))
+  return (user + system) / 1000
 }

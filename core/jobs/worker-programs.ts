@@ -8,8 +8,8 @@ declare module 'fastify' {
 
 /**
  * The programs of worker threads, as text for `new Worker(text, { eval: true })`, since a single binary has no file to
- * start one from. They are bundled from `plugins/<name>/workers/*.ts` and `drivers/<family>/workers/*.ts`
- * (build/browser.ts), and read when the first worker starts, since most processes never need one.
+ * start one from. They are bundled from `core/<room>/workers/*.ts`, `plugins/<name>/workers/*.ts` and
+ * `drivers/<family>/workers/*.ts` (build/browser.ts), and read when the first worker starts, since most processes never need one.
  */
 export class WorkerPrograms {
   readonly #source: FileSource

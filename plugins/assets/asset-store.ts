@@ -17,7 +17,7 @@ import type { AssetBlobRef } from './serving/delivery.ts'
 
 export type AssetsParts = Pick<
   FastifyInstance,
-  'db' | 'clock' | 'events' | 'storage' | 'jobs' | 'origins' | 'log' | 'quotas'
+  'db' | 'clock' | 'events' | 'storage' | 'jobs' | 'images' | 'origins' | 'log' | 'quotas'
 > & {
   models: Models
   limits: Limits

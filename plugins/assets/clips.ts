@@ -168,7 +168,7 @@ export class Clips {
     const path = await spool.take(await this.#assets.read(asset.id, source.sha256))
     const out = spool.reserve()
     try {
-      const done = await models.run({ task: 'animate', path, out, clip })
+      const done = await models.run({ task: 'animate', path, out, clip }, { owner: asset.ownerId })
       if (done === 'no_humanoid') throw new NotRigged(NO_HUMANOID)
       if (done === 'no_clip') throw new NotFound('clip')
       if (done !== 'animated') throw new ClipDoesNotFit(REASONS[done])

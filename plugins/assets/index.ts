@@ -46,7 +46,14 @@ export default definePlugin(
     app.decorate(
       'assets',
       new Assets({
-        ...{ db: app.db, clock: app.clock, events: app.events, storage: app.storage, jobs: app.jobs },
+        ...{
+          db: app.db,
+          clock: app.clock,
+          events: app.events,
+          storage: app.storage,
+          jobs: app.jobs,
+          images: app.images,
+        },
         quotas: app.quotas,
         ...{ origins: app.origins, log: app.log, models, limits, spool, blobs: await blobsOf(app, config) },
       }),

@@ -1,6 +1,8 @@
 import { createReadStream } from 'node:fs'
+import { readFile, stat, writeFile } from 'node:fs/promises'
 import { LockMode } from '@mikro-orm/core'
 import { NotFound } from '../../core/errors.ts'
+import { ImageRefusal } from '../../core/images/images.ts'
 import type { AssetStore, AssetsParts } from './asset-store.ts'
 import { AssetRow } from './entities.ts'
 import { InvalidModel } from './errors.ts'
@@ -13,6 +15,9 @@ import { digestFile, type FileDigest } from './upload/local-file.ts'
 const VERSION = 1
 /** The number of existing models that are prepared again at once. */
 const RENEWED = 1000
+/** A larger picture gets no thumbnail: decoding it would cost more than it is worth. */
+const LARGEST_PICTURE = { bytes: 64 * 1024 ** 2, side: 16_384, pixels: 8192 * 8192 }
+const THUMBNAIL = { side: 512, fit: 'inside', format: 'png' } as const
 
 /**
  * Creates the derived files of an asset after the upload: a picture and, for a model, a simplified form. It is a
@@ -37,7 +42,8 @@ export class Preparation {
       const path = await spool.take(await this.#assets.read(assetId, face.sha256))
       try {
         if (asset.thumbnailSha256 === null) {
-          await this.#picture(asset, { task: face.contentType === GLB.contentType ? 'draw' : 'shrink', path }, signal)
+          if (face.contentType === GLB.contentType) await this.#drawing(asset, path, signal)
+          else await this.#smallPicture(asset, path, signal)
         }
         if (asset.kind === 'model') await this.#prepareModel(asset, path, signal)
       } finally {
@@ -67,39 +73,66 @@ export class Preparation {
     if (asset.lodSha256 === null) await this.#simplify(asset, path, signal)
     if (preparedBy === VERSION) return
     const again = rigged && !humanoid
-    const facts = again ? await models.run({ task: 'inspect', path }, signal).catch(unlessInvalid) : null
+    const facts = again
+      ? await models.run({ task: 'inspect', path }, backgroundOf(asset, signal)).catch(unlessInvalid)
+      : null
     await db.em().nativeUpdate(AssetRow, { id }, { preparedBy: VERSION, ...(facts && { humanoid: facts.humanoid }) })
     if (facts?.humanoid) await events.emit('asset.changed', { assetId: id })
   }
 
-  async #picture(
-    { id }: AssetRecord,
-    { task, path }: { task: 'draw' | 'shrink'; path: string },
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { models, spool, db, events } = this.#parts
+  /** Draws a model. */
+  async #drawing(asset: AssetRecord, path: string, signal: AbortSignal): Promise<void> {
+    const { models, spool } = this.#parts
     const out = spool.reserve()
     try {
-      const drawn = await models.run({ task, path, out }, signal).catch(unlessInvalid)
-      if (!drawn) return
-      const { sha256 } = await this.#store(id, out)
-      // A concurrently rendered thumbnail is kept. If two workers drew this one, the first write counts.
-      const rows = await db.em().nativeUpdate(AssetRow, { id, thumbnailSha256: null }, { thumbnailSha256: sha256 })
-      if (rows > 0) await events.emit('asset.changed', { assetId: id })
-      else if ((await db.em().findOne(AssetRow, { id }))?.thumbnailSha256 !== sha256) {
-        await this.#parts.storage.delete(blobKey(id, sha256))
-      }
+      const drawn = await models.run({ task: 'draw', path, out }, backgroundOf(asset, signal)).catch(unlessInvalid)
+      if (drawn) await this.#storePicture(asset, out)
     } finally {
       await spool.remove(out)
     }
   }
 
-  async #simplify({ id }: AssetRecord, path: string, signal: AbortSignal): Promise<void> {
+  /** Shrinks an uploaded picture. */
+  async #smallPicture(asset: AssetRecord, path: string, signal: AbortSignal): Promise<void> {
+    const { images, spool } = this.#parts
+    const { size } = await stat(path)
+    if (size > LARGEST_PICTURE.bytes) return
+    const { side, pixels } = LARGEST_PICTURE
+    const task = { bytes: await readFile(path), most: { side, pixels }, leastSide: 1, ...THUMBNAIL }
+    const png = await images.resize(task, backgroundOf(asset, signal)).catch((error) => {
+      if (error instanceof ImageRefusal) return null
+      throw error
+    })
+    if (!png) return
+    const out = spool.reserve()
+    try {
+      await writeFile(out, png)
+      await this.#storePicture(asset, out)
+    } finally {
+      await spool.remove(out)
+    }
+  }
+
+  async #storePicture({ id }: AssetRecord, file: string): Promise<void> {
+    const { db, events } = this.#parts
+    const { sha256 } = await this.#store(id, file)
+    // A concurrently rendered thumbnail is kept. If two workers drew this one, the first write counts.
+    const rows = await db.em().nativeUpdate(AssetRow, { id, thumbnailSha256: null }, { thumbnailSha256: sha256 })
+    if (rows > 0) await events.emit('asset.changed', { assetId: id })
+    else if ((await db.em().findOne(AssetRow, { id }))?.thumbnailSha256 !== sha256) {
+      await this.#parts.storage.delete(blobKey(id, sha256))
+    }
+  }
+
+  async #simplify(asset: AssetRecord, path: string, signal: AbortSignal): Promise<void> {
+    const { id } = asset
     const { models, spool, db, events, quotas } = this.#parts
     const out = spool.reserve()
     try {
       const task = { task: 'simplify', path, out } as const
-      const made = (await models.run(task, signal).catch(unlessInvalid)) ?? ({ reason: 'unreadable' } as const)
+      const made =
+        (await models.run(task, backgroundOf(asset, signal)).catch(unlessInvalid)) ??
+        ({ reason: 'unreadable' } as const)
       if ('reason' in made) {
         await db.em().nativeUpdate(AssetRow, { id }, { lodReason: made.reason })
         await events.emit('asset.changed', { assetId: id })
@@ -146,6 +179,9 @@ function faceOf({ kind, files }: AssetRecord): StoredFile | undefined {
   const cover = pictures.find(({ path }) => COVER.test(path))
   return cover ?? files.find(({ contentType }) => contentType === GLB.contentType) ?? pictures[0]
 }
+
+/** Nobody waits for the preparation of an asset. */
+const backgroundOf = ({ ownerId }: AssetRecord, signal: AbortSignal) => ({ owner: ownerId, background: true, signal })
 
 /** A model that can't be processed stays unchanged, and its source is served. */
 function unlessInvalid(error: unknown): null {

@@ -151,7 +151,7 @@ export class Identity {
     this.signUp = new SignUp({ ...around, players, signInMethods, tokens, emails, challenge })
     this.recovery = new Recovery({ ...around, players, passwords, signInMethods, tokens, emails })
     this.addressChange = new AddressChange({ ...around, players, passwords, tokens, emails })
-    this.avatars = new Avatars({ ...around, storage: app.storage })
+    this.avatars = new Avatars({ ...around, storage: app.storage, images: app.images })
     this.passkeys = new Passkeys({ ...around, ...site, players, tokens, emails })
     const providers = Object.entries(config.providers).map(([name, each]) => providerOf(name, each, origins.portal))
     this.upstream = new Upstream({ ...around, players, tokens, emails, providers })

@@ -9,7 +9,6 @@ export type ModelTask =
   | { task: 'inspect'; path: string }
   | { task: 'simplify'; path: string; out: string }
   | { task: 'draw'; path: string; out: string }
-  | { task: 'shrink'; path: string; out: string }
   | { task: 'animate'; path: string; out: string; clip: { preset: PresetName } | { from: string; name: string } }
 
 export interface ModelResults {
@@ -18,8 +17,6 @@ export interface ModelResults {
   simplify: { triangles: number } | { reason: LodReason }
   /** Null when the model has no visible surface. */
   draw: true | null
-  /** Null when the file is not a readable PNG or JPEG. */
-  shrink: true | null
   animate: 'animated' | NotAnimated
 }
 

@@ -3,9 +3,9 @@ import jpeg from 'jpeg-js'
 import ndarray from 'ndarray'
 import { lanczos3 } from 'ndarray-lanczos'
 import { PNG } from 'pngjs'
+import { readStructure } from '../../../core/images/structure.ts'
 
 const LONGEST_SIDE = 1024
-const THUMBNAIL_SIDE = 512
 /** Larger textures are not changed: decoding them would cost more than it saves. */
 const MOST_PIXELS = 8192 * 8192
 const JPEG_QUALITY = 88
@@ -45,28 +45,14 @@ export function decodeTexture(texture: Texture): Pixels | null {
   return image && decode(image)
 }
 
-/**
- * Shrinks an uploaded picture to the size of a thumbnail, as PNG.
- *
- * @returns null when the bytes are no readable PNG or JPEG
- */
-export function shrinkPicture(bytes: Uint8Array): Buffer | null {
-  const pixels = decode(bytes)
-  if (!pixels) return null
-  const { width, height, data } =
-    Math.max(pixels.width, pixels.height) > THUMBNAIL_SIDE ? resize(pixels, THUMBNAIL_SIDE) : pixels
-  return PNG.sync.write(Object.assign(new PNG({ width, height }), { data: Buffer.from(data) }))
-}
-
 function decode(bytes: Uint8Array): Pixels | null {
   const image = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   try {
-    if (image.toString('latin1', 1, 4) === 'PNG') {
-      // The declared size determines the memory allocation.
-      if (image.readUInt32BE(16) * image.readUInt32BE(20) > MOST_PIXELS) return null
-      return PNG.sync.read(image)
-    }
-    if (image.readUInt16BE(0) !== 0xffd8) return null
+    const structure = readStructure(image)
+    // The declared size determines the memory allocation.
+    if (!structure || structure.width * structure.height > MOST_PIXELS) return null
+    // Not Skia: it multiplies colours by their alpha and turns pictures, which are data here.
+    if (structure.type === 'png') return PNG.sync.read(image)
     return jpeg.decode(image, { useTArray: true, maxMemoryUsageInMB: 1024, maxResolutionInMP: 68 })
   } catch {
     return null

@@ -31,16 +31,21 @@ export interface PackContents {
 /**
  * Unpacks an archive, file by file. Each file is checked as if it had been uploaded alone, and stored.
  *
+ * @param owner the player who waits for it
  * @throws InvalidRequest, InvalidModel, PayloadTooLarge, StorageFull; some files may have been stored by then
  */
-export async function unpack(parts: Parts, assetId: string, path: string): Promise<PackContents> {
+export async function unpack(
+  parts: Parts,
+  { assetId, owner }: { assetId: string; owner: string },
+  path: string,
+): Promise<PackContents> {
   const archive = await Archive.open(path)
   try {
     const files: StoredFile[] = []
     const stored = new Set<string>()
     let triangles: number | null = null
     for (const file of await filesOf(archive, parts.limits)) {
-      const taken = await take(parts, assetId, { archive, file, stored })
+      const taken = await take(parts, { assetId, owner, archive, file, stored })
       files.push(taken.file)
       if (taken.triangles !== null) triangles = (triangles ?? 0) + taken.triangles
     }
@@ -79,14 +84,19 @@ function rootOf(paths: readonly string[]): string {
 
 async function take(
   { storage, models, spool }: Parts,
-  assetId: string,
-  { archive, file, stored }: { archive: Archive; file: ArchivedFile; stored: Set<string> },
+  {
+    assetId,
+    owner,
+    archive,
+    file,
+    stored,
+  }: { assetId: string; owner: string; archive: Archive; file: ArchivedFile; stored: Set<string> },
 ): Promise<{ file: StoredFile; triangles: number | null }> {
   const path = await spool.take(archive.read(file))
   try {
     const head = await headOf(path, HEAD_BYTES)
     const isModel = sniff(head) === GLB
-    const facts = isModel ? await inspect(models, path, file.path) : null
+    const facts = isModel ? await inspect(models, owner, { local: path, path: file.path }) : null
     const digest = await digestFile(path)
     if (!stored.has(digest.sha256)) {
       const body = createReadStream(path)
@@ -100,9 +110,9 @@ async function take(
   }
 }
 
-async function inspect(models: Models, local: string, path: string) {
+async function inspect(models: Models, owner: string, { local, path }: { local: string; path: string }) {
   try {
-    return await models.run({ task: 'inspect', path: local })
+    return await models.run({ task: 'inspect', path: local }, { owner })
   } catch (error) {
     if (!(error instanceof InvalidModel)) throw error
     const reason = error.message.replace(/^This is/, `${printablePath(path)} is`)

@@ -39,9 +39,14 @@ interface Parts extends Pick<FastifyInstance, 'storage'> {
 /**
  * Inspects an uploaded file, and stores it under an asset's id.
  *
+ * @param owner the player who waits for it
  * @throws AssetRefused, InvalidModel, PayloadTooLarge, StorageFull; some bytes may have been stored by then
  */
-export async function ingest(parts: Parts, assetId: string, file: LocalFile): Promise<IngestedFile> {
+export async function ingest(
+  parts: Parts,
+  { assetId, owner }: { assetId: string; owner: string },
+  file: LocalFile,
+): Promise<IngestedFile> {
   const { storage, models, limits } = parts
   const { size: bytes } = await stat(file.path)
   const type = sniff(await headOf(file.path, HEAD_BYTES))
@@ -52,10 +57,10 @@ export async function ingest(parts: Parts, assetId: string, file: LocalFile): Pr
     throw new AssetRefused('This is not a glTF binary (.glb), nor a picture, a sound or a ZIP archive of such.')
   }
   if (type.kind === 'zip') {
-    const { files, triangles } = await unpack(parts, assetId, file.path)
+    const { files, triangles } = await unpack(parts, { assetId, owner }, file.path)
     return { kind: 'pack', files, size: zipSize(files), triangles, rigged: false, humanoid: false, animations: [] }
   }
-  const facts = type.kind === 'model' ? await models.run({ task: 'inspect', path: file.path }) : null
+  const facts = type.kind === 'model' ? await models.run({ task: 'inspect', path: file.path }, { owner }) : null
   const digest = await digestFile(file.path)
   // The sender may still be writing the file, so this verifies that the stored bytes are the checked ones.
   if (facts && facts.sha256 !== digest.sha256) throw new AssetRefused('The file changed while it was read.')

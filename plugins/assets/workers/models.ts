@@ -9,7 +9,6 @@ import { simplifyModel } from '../models/lod.ts'
 import { drawModel } from '../models/picture.ts'
 import { ModelRefusal } from '../models/refusal.ts'
 import type { ModelAnswer, ModelTask } from '../models/tasks.ts'
-import { shrinkPicture } from '../models/textures.ts'
 
 // On Linux a thread has its own priority. A lower one leaves the CPU to requests of players.
 try {
@@ -29,11 +28,6 @@ async function perform(task: ModelTask): Promise<unknown> {
     }
     case 'draw': {
       const picture = drawModel((await readModel(bytes)).document)
-      if (picture) await writeFile(task.out, picture)
-      return picture && true
-    }
-    case 'shrink': {
-      const picture = shrinkPicture(bytes)
       if (picture) await writeFile(task.out, picture)
       return picture && true
     }

@@ -1,14 +1,11 @@
 // The program of a worker thread that draws the preview images of shared links. Each message is one card.
-import { mkdtempSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
-import { setPriority, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readlinkSync } from 'node:fs'
+import { setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
 import displayExtended from '@fontsource-variable/bricolage-grotesque/files/bricolage-grotesque-latin-ext-wght-normal.woff2'
 import display from '@fontsource-variable/bricolage-grotesque/files/bricolage-grotesque-latin-wght-normal.woff2'
 import text from '@fontsource-variable/instrument-sans/files/instrument-sans-latin-wght-normal.woff2'
-import initialise from 'canvaskit-wasm'
-// biome-ignore lint/style/noRestrictedImports: a folder of the library, not ours
-import wasm from 'canvaskit-wasm/bin/canvaskit.wasm'
+import { openCanvasKit } from '../../../core/images/canvaskit.ts'
 import { drawCard, type Studio } from '../cards/draw-card.ts'
 import type { CardAnswer, CardTask } from '../cards/tasks.ts'
 
@@ -19,20 +16,8 @@ try {
 
 let studio: Promise<Studio> | undefined
 
-/** CanvasKit reads its WebAssembly only from a file, so a temporary file is written. */
-async function openKit() {
-  const folder = mkdtempSync(join(tmpdir(), 'gameyard-cards-'))
-  try {
-    const file = join(folder, 'canvaskit.wasm')
-    writeFileSync(file, wasm)
-    return await initialise.default({ locateFile: () => file })
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
-
 async function open(): Promise<Studio> {
-  const kit = await openKit()
+  const kit = await openCanvasKit()
   const fonts = kit.TypefaceFontProvider.Make()
   for (const [name, bytes] of Object.entries({ display, 'display-ext': displayExtended, text }))
     fonts.registerFont(bytes.slice().buffer, name)

@@ -7,6 +7,7 @@ import { TtlCache } from '../../../core/data/ttl-cache.ts'
 import { NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
 import type { RateLimiter } from '../../../core/http/rate-limit.ts'
+import type { Images } from '../../../core/images/images.ts'
 import { BlobNotFound, type Storage } from '../../../drivers/storage/interface.ts'
 import { avatarFrom, avatarType } from './avatar-image.ts'
 import { PlayerRow } from './entities.ts'
@@ -18,6 +19,7 @@ interface AvatarsContext {
   events: Events
   rateLimiter: RateLimiter
   storage: Storage
+  images: Images
 }
 
 export interface Picture {
@@ -33,8 +35,6 @@ const key = (playerId: string, digest: string) => `avatars/${playerId}/${digest}
 export class Avatars {
   readonly #context: AvatarsContext
   readonly #digests: TtlCache<{ avatar: string | null }>
-  /** Pictures are decoded one at a time, because decoding blocks the event loop. */
-  #decoding: Promise<unknown> = Promise.resolve()
 
   constructor(context: AvatarsContext) {
     this.#context = context
@@ -54,11 +54,9 @@ export class Avatars {
 
   /** Stores an uploaded picture. @throws InvalidRequest when it is not a picture, NotFound, RateLimited */
   async set(playerId: string, uploaded: Buffer): Promise<void> {
-    const { db, events, rateLimiter, storage } = this.#context
+    const { db, events, rateLimiter, storage, images } = this.#context
     await rateLimiter.take(`avatar/${playerId}`, 10, 60_000)
-    const made = this.#decoding.then(() => avatarFrom(uploaded))
-    this.#decoding = made.catch(() => {})
-    const bytes = await made
+    const bytes = await avatarFrom(uploaded, { images, playerId })
     const sha256 = createHash('sha256').update(bytes).digest('hex')
     await storage.put(key(playerId, sha256), Readable.from([bytes]), { sha256, size: bytes.length })
     const rows = await db.em().nativeUpdate(PlayerRow, { id: playerId }, { avatar: sha256 })

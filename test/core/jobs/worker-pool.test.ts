@@ -4,7 +4,8 @@ import { WorkerPool, WorkTookTooLong } from '../../../core/jobs/worker-pool.ts'
 /** Answers `{ thread }` after `busyMs` of work, or fails as requested. */
 const PROGRAM = `
 const { parentPort, threadId } = require('node:worker_threads')
-parentPort.on('message', ({ busyMs = 0, fail, grow }) => {
+parentPort.on('message', ({ busyMs = 0, idleMs, fail, grow }) => {
+  if (idleMs) return setTimeout(() => parentPort.postMessage({ thread: threadId }), idleMs)
   if (fail) throw new Error(fail)
   const kept = []
   while (grow) kept.push(new Array(1e6).fill({}))
@@ -15,12 +16,17 @@ parentPort.on('message', ({ busyMs = 0, fail, grow }) => {
 
 interface Task {
   busyMs?: number
+  idleMs?: number
   fail?: string
   grow?: boolean
 }
 
-function poolOf(t: Test, { idleMs = 60_000, program = async () => PROGRAM, endsItself = false } = {}) {
-  const pool = new WorkerPool<Task, { thread: number }>({ name: 'test', program, idleMs, heapMb: 64, endsItself })
+function poolOf(
+  t: Test,
+  { idleMs = 60_000, program = async () => PROGRAM, endsItself = false, interactiveThreads = 0 } = {},
+) {
+  const options = { name: 'test', program, idleMs, heapMb: 64, endsItself, interactiveThreads }
+  const pool = new WorkerPool<Task, { thread: number }>(options)
   t.teardown(() => pool.close())
   return pool
 }
@@ -42,6 +48,25 @@ t.test('what one task breaks, the next does not see', async (t) => {
   await t.rejects(pool.run({ busyMs: 600_000 }, { signal: abort.signal }), { message: 'nobody wants it any more' })
   await t.rejects(pool.run({}, { signal: abort.signal }), { message: 'nobody wants it any more' })
   t.ok((await pool.run({})).thread)
+})
+
+t.test('a limit is one of processor time, and a thread that only waits ends much later', async (t) => {
+  const pool = poolOf(t)
+  await pool.run({})
+  t.ok((await pool.run({ idleMs: 600 }, { longestMs: 300 })).thread)
+  await t.rejects(pool.run({ idleMs: 600_000 }, { longestMs: 30 }), WorkTookTooLong)
+  await t.rejects(pool.run({ busyMs: 600_000 }, { longestMs: 30 }), WorkTookTooLong)
+})
+
+t.test('all background tasks leave a thread for work that somebody waits for', async (t) => {
+  const pool = poolOf(t, { interactiveThreads: 1 })
+  const abort = new AbortController()
+  const options = { background: true, signal: abort.signal }
+  const busy = Array.from({ length: pool.threads + 1 }, () => pool.run({ busyMs: 600_000 }, options))
+  const ends = Promise.allSettled(busy)
+  t.ok((await pool.run({})).thread)
+  abort.abort(new Error('done'))
+  t.strictSame([...new Set((await ends).map(({ status }) => status))], ['rejected'])
 })
 
 t.test('who gives up while waiting passes the turn on', async (t) => {

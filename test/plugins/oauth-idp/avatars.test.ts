@@ -2,6 +2,7 @@ import { deflateSync } from 'node:zlib'
 import jpeg from 'jpeg-js'
 import { PNG } from 'pngjs'
 import t from 'tap'
+import { jpegOfScans, pngOfChunks } from '../../kit/hostile-images.ts'
 import type { PlayerClient } from '../../kit/platform.ts'
 import { startPlatform } from '../../kit/platform.ts'
 
@@ -73,7 +74,13 @@ t.test('what is no picture is refused in words', async (t) => {
     ['half a JPEG', jpeg.encode({ width: 64, height: 64, data: halves(64, 64) }, 90).data.subarray(0, 300), /./],
     ['a PNG of only a head', Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), /damaged/],
     ['a huge PNG', pngOf(20_000, 20_000, 0), /at most 2048/],
-    ['an interlaced bomb', pngOf(2000, 2000, 1), /interlacing/],
+    ['an interlaced bomb', pngOf(2000, 2000, 1), /damaged/],
+    ['a thousand scans', jpegOfScans(2048, 1000), /more than 64 scans/],
+    [
+      'a thousand chunks',
+      pngOfChunks(PNG.sync.write(new PNG({ width: 16, height: 16 })), 1100),
+      /more than 100\d chunks/,
+    ],
     ['a speck', PNG.sync.write(new PNG({ width: 4, height: 4 })), /at least 16/],
     [
       'too many bytes',
@@ -88,6 +95,17 @@ t.test('what is no picture is refused in words', async (t) => {
   }
   t.equal((await player.submit('/settings/picture', { picture: 'x' })).status, 400, 'a form without a file')
   t.match((await player.get('/api/auth/session')).body.user.imageUrl, /\/avatars\/ply_\w+$/)
+})
+
+t.test('a picture is decoded outside of the event loop', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const player = await platform.signUp()
+  const main = process.threadCpuUsage()
+  const whole = process.cpuUsage()
+  // All that is allowed: a decoder passes 64 times over 2048 × 2048 pixels.
+  t.equal((await upload(player, jpegOfScans(2048, 64))).status, 303)
+  const [used, usedByAll] = [process.threadCpuUsage(main), process.cpuUsage(whole)]
+  t.ok((used.user + used.system) * 2 < usedByAll.user + usedByAll.system, `${used.user} of ${usedByAll.user} µs`)
 })
 
 t.test('pictures are counted: decoding is work', async (t) => {
