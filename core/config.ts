@@ -294,7 +294,13 @@ export const kernelLimits = {
     default: 32,
     minimum: 1,
     description:
-      'Connections of one address that take nothing of their answer, or go on with a body that was answered; those that do longest are cut off. Not counted behind a proxy (trustProxy).',
+      'Connections of one address that take nothing of their answer, or go on with a body that was answered; those that do longest are cut off. Not counted for trusted proxies (trustProxy).',
+  }),
+  connectionsPerAddress: Type.Integer({
+    default: 512,
+    minimum: 1,
+    description:
+      'Open connections of one address (for IPv6 of its /64), sockets of rooms included, by one node. At the limit a new connection closes the oldest one without a pending request. A school or an office behind one address needs three for each person at play. Not counted for trusted proxies (trustProxy).',
   }),
   shutdownSeconds: Type.Integer({ default: 10, minimum: 1, description: 'Longest time that a stop may take.' }),
 }

@@ -24,6 +24,7 @@ import { Connections } from './http/connections.ts'
 import { EventStreams } from './http/event-streams.ts'
 import { FastPath } from './http/fast-path.ts'
 import { HttpsRedirects } from './http/https-redirects.ts'
+import { proxyTest } from './http/limits/address-limit.ts'
 import { RouteTable } from './http/routes.ts'
 import { installShutdown } from './http/shutdown.ts'
 import { randomText } from './ids.ts'
@@ -150,7 +151,7 @@ async function start(config: Config, parts: KernelParts, cleanups: CleanupStack)
   const plainHttp = new PlainHttp(origins, { lan: config.lan.enabled })
   const local = config.lan.enabled && config.lan.https ? await openLocalAuthority(lanHosts(config), clock) : null
   const certificate = files?.current ?? local?.certificate
-  const connections = new Connections(config.limits, { countAddresses: config.trustProxy === false })
+  const connections = new Connections(config.limits, { isProxy: proxyTest(config.trustProxy) })
   const fastPath = new FastPath(
     { log, metrics: requests, connections },
     certificate ? { certificate, plain: plainHttp } : null,

@@ -56,4 +56,32 @@ export default [
     replace: 'if (tasks.length === 1) this.#waiting.delete(caller)\n    const task = tasks.shift()',
     tests: ['plugins/oauth-idp/hashing-queue'],
   },
+  {
+    name: 'one address has any number of connections',
+    in: 'core/http',
+    find: 'if (open.size >= this.#most && !this.#closeIdle(open)) {',
+    replace: 'if (open.size >= this.#most && this.#closeIdle(open)) {',
+    tests: ['core/http/limits/address-limit'],
+  },
+  {
+    name: 'the socket of a room is closed as an idle connection',
+    in: 'core/http',
+    find: 'if (this.#upgraded.has(socket)) return false',
+    replace: 'if (this.#upgraded.has(this)) return false',
+    tests: ['core/http/limits/address-limit'],
+  },
+  {
+    name: 'a pending request over TLS is closed as an idle connection',
+    in: 'core/http',
+    find: 'this.#latest.get(this.#secured.get(socket) ?? socket)',
+    replace: 'this.#latest.get(socket)',
+    tests: ['core/http/limits/address-limit'],
+  },
+  {
+    name: 'the connections of a trusted proxy are those of one client',
+    in: 'core/http',
+    find: 'if (remoteAddress === undefined || this.#isProxy(remoteAddress)) return',
+    replace: 'if (remoteAddress === undefined) return',
+    tests: ['core/http/limits/address-limit'],
+  },
 ]

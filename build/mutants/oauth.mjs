@@ -237,7 +237,7 @@ export default [
     name: 'an unknown address is answered without a hash',
     in: 'plugins/oauth-idp',
     find: 'const matches = await hasher.verify(password, row?.passwordHash ?? null, address)',
-    replace: 'const matches = row !== null && (await hasher.verify(password, row.passwordHash))',
+    replace: 'const matches = row !== null && (await hasher.verify(password, row.passwordHash, address))',
     tests: ['plugins/oauth-idp/sign-in'],
   },
   {

@@ -1,7 +1,8 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { halfClose } from './drain-body.ts'
+import { AddressLimit } from './limits/address-limit.ts'
 
 /** Interval of checks for slow clients. */
 const SWEEP_MS = 1000
@@ -15,6 +16,7 @@ const SLOWEST_BYTES_PER_SECOND = 1024
 export interface ConnectionLimits {
   slowReaderSeconds: number
   stalledPerAddress: number
+  connectionsPerAddress: number
 }
 
 /** Event streams may stall this many times longer than other responses, since a reader may sleep for a moment. */
@@ -33,7 +35,8 @@ interface Debt {
 /**
  * Closes connections that clients keep open without a pending request: a body that trickles in after its response, or a
  * response that is not read. Also answers input that is not HTTP. It excludes WebSockets, which are no longer HTTP. The
- * reader of an event stream may be slow, but is disconnected when it reads nothing for minutes.
+ * reader of an event stream may be slow, but is disconnected when it reads nothing for minutes. Bounds the connections of
+ * each address, which include WebSockets.
  */
 export class Connections {
   /** The latest pending response of each connection. */
@@ -43,13 +46,24 @@ export class Connections {
   /** Connections that close after their pending response; further parser errors on them get no response. */
   readonly #refused = new WeakSet<Duplex>()
   readonly #limits: ConnectionLimits
-  readonly #countAddresses: boolean
+  readonly #isProxy: (address: string) => boolean
+  readonly #perAddress: AddressLimit
+  /** The TLS socket of each connection with https that has sent a request. */
+  readonly #secured = new WeakMap<object, Socket>()
+  readonly #upgraded = new WeakSet<object>()
   #timer: NodeJS.Timeout | undefined
 
-  /** @param countAddresses false behind a proxy, where all clients share the proxy's address */
-  constructor(limits: ConnectionLimits, { countAddresses }: { countAddresses: boolean }) {
+  /** @param isProxy whether an address is that of a trusted proxy, which many clients share; it is not counted */
+  constructor(limits: ConnectionLimits, { isProxy }: { isProxy: (address: string) => boolean }) {
     this.#limits = limits
-    this.#countAddresses = countAddresses
+    this.#isProxy = isProxy
+    const isIdle = (socket: Socket) => this.#isIdle(socket)
+    this.#perAddress = new AddressLimit({ most: limits.connectionsPerAddress, isProxy, isIdle })
+  }
+
+  /** Counts the connections of a server. */
+  watch(server: Server): void {
+    this.#perAddress.watch(server)
   }
 
   /**
@@ -67,8 +81,15 @@ export class Connections {
       return false
     }
     this.#latest.set(request.socket, response)
+    const { _parent: raw } = request.socket as Counting
+    if (raw) this.#secured.set(raw, request.socket)
     this.#timer ??= setTimeout(() => this.#sweep(), SWEEP_MS).unref()
     return true
+  }
+
+  /** Marks a connection that is a WebSocket from now on, and no longer idle after its response. */
+  markUpgraded(socket: Socket): void {
+    this.#upgraded.add((socket as Counting)._parent ?? socket)
   }
 
   /** Gives the reader of a response more time, for an event stream. */
@@ -116,8 +137,9 @@ export class Connections {
       const debt = this.#measure(socket, kind, now)
       if (now - debt.since >= this.#longestMs(kind)) {
         socket.destroy()
-      } else if (this.#countAddresses && kind !== 'stream' && (kind === 'body' || now - debt.movedAt >= STALLED_MS)) {
+      } else if (kind !== 'stream' && (kind === 'body' || now - debt.movedAt >= STALLED_MS)) {
         const address = socket.remoteAddress ?? ''
+        if (this.#isProxy(address)) continue
         const others = stalled.get(address)
         if (others) others.push([socket, debt])
         else stalled.set(address, [[socket, debt]])
@@ -130,6 +152,13 @@ export class Connections {
       for (const [socket] of sockets.slice(0, tooMany)) socket.destroy()
     }
     this.#timer = this.#latest.size > 0 ? setTimeout(() => this.#sweep(), SWEEP_MS).unref() : undefined
+  }
+
+  /** Whether a connection, below TLS, has no pending request. */
+  #isIdle(socket: Socket): boolean {
+    if (this.#upgraded.has(socket)) return false
+    const latest = this.#latest.get(this.#secured.get(socket) ?? socket)
+    return !latest || (latest.writableFinished && latest.req.complete)
   }
 
   #owes(socket: Socket, response: ServerResponse): Debt['kind'] | null {

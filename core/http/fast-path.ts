@@ -82,7 +82,11 @@ export class FastPath {
     const secure: RequestListener = (request, response) => {
       if (connections.admit(request, response)) answer(request, response)
     }
-    if (!this.#tls) return createServer(options, secure)
+    if (!this.#tls) {
+      const server = createServer(options, secure)
+      connections.watch(server)
+      return server
+    }
     const { certificate, plain } = this.#tls
     const server = createTlsServer(options, certificate, {
       secure,
@@ -94,6 +98,7 @@ export class FastPath {
       },
       clientError: (error, socket) => connections.answerClientError(error, socket),
     })
+    connections.watch(server as unknown as Server)
     this.#secured.add(server)
     server.once('close', () => this.#secured.delete(server))
     return server as unknown as Server

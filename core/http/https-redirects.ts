@@ -36,6 +36,7 @@ export class HttpsRedirects {
       if (!this.#app.connections.admit(request, response)) return
       void this.#answer(request, response)
     })
+    this.#app.connections.watch(server)
     server.on('clientError', (error, socket) => this.#app.connections.answerClientError(error, socket))
     await this.#app.ports.listen(server, { port: tls.redirectPort, host }).catch((error: NodeJS.ErrnoException) => {
       throw new StartupError(

@@ -37,8 +37,9 @@ export function installRequestRules(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     // @fastify/websocket answers an upgrade of any GET route with 101, before authentication.
-    if (request.raw.headers.upgrade !== undefined && !acceptsUpgrade(request.routeOptions)) {
-      return done(new InvalidRequest('This address is not a WebSocket.'))
+    if (request.raw.headers.upgrade !== undefined) {
+      if (!acceptsUpgrade(request.routeOptions)) return done(new InvalidRequest('This address is not a WebSocket.'))
+      app.connections.markUpgraded(request.raw.socket)
     }
     if (app.writeGate.closed && !SAFE.has(request.method)) return done(new WritesStopped())
     if (request.raw.url?.includes('%00')) return done(new InvalidRequest('The address has a NUL character.'))
