@@ -69,7 +69,10 @@ async function start(count: number, setting: object = { processes: count }): Pro
     listen: { port, ...setting },
     blender: { driver: 'none' },
     log: { level: 'warn' },
-    limits: { rateLimits: false, roomGuestSocketsPerAddress: 10_000, roomMessagesPerSecond: 1000 },
+    limits: {
+      ...{ rateLimits: false, connectionsPerAddress: 100_000 },
+      ...{ roomGuestSocketsPerAddress: 10_000, roomMessagesPerSecond: 1000 },
+    },
   }
   writeFileSync(join(folder, 'gameyard.yaml'), stringify(config))
   const [command, ...first] = GAMEYARD

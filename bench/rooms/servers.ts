@@ -21,7 +21,10 @@ async function gameyard() {
   await once(probe, 'close')
   const test = { teardown() {} } as unknown as Parameters<typeof startKernel>[0]
   // All settings have their defaults, except that one account may hold all sockets, and rooms have the scenario's size.
-  const limits = { rateLimits: false, roomSocketsPerPlayer: 100_000, roomPlayers: LARGEST_ROOM }
+  const limits = {
+    ...{ rateLimits: false, connectionsPerAddress: 100_000 },
+    ...{ roomSocketsPerPlayer: 100_000, roomPlayers: LARGEST_ROOM },
+  }
   const app = await startKernel(test, { plugins, config: { listen: { host: '127.0.0.1', port }, limits } })
   await app.listen({ host: '127.0.0.1', port })
   const platform = new Platform(app, manualClock())
