@@ -46,6 +46,7 @@ const watched = [
   ...scripts,
   ...workers,
   'plugins/*/models/**/*.ts',
+  'plugins/*/media/**/*.ts',
   'plugins/*/scripts/**',
   'clients/**/*.ts',
 ]

@@ -21,6 +21,7 @@ import { join, relative, sep } from 'node:path'
 import { parseArgs } from 'node:util'
 import clients from './mutants/clients.mjs'
 import core from './mutants/core.mjs'
+import decoding from './mutants/decoding.mjs'
 import drivers from './mutants/drivers.mjs'
 import limits from './mutants/limits.mjs'
 import oauth from './mutants/oauth.mjs'
@@ -43,7 +44,17 @@ if (values.help) {
   console.log(USAGE)
   process.exit(0)
 }
-const all = [...core, ...limits, ...oauth, ...plugins, ...drivers, ...clients, ...publishing, ...scriptsAndAssistants]
+const all = [
+  ...core,
+  ...decoding,
+  ...limits,
+  ...oauth,
+  ...plugins,
+  ...drivers,
+  ...clients,
+  ...publishing,
+  ...scriptsAndAssistants,
+]
 const chosen = all.filter(
   ({ name, in: folder }) => words.length === 0 || words.some((word) => `${folder} ${name}`.includes(word)),
 )

@@ -378,11 +378,4 @@ export default [
     replace: 'const untold = { id: decisionId, toldAt: null }',
     tests: ['plugins/moderation/decisions'],
   },
-  {
-    name: 'the background work on assets takes the threads of uploads',
-    in: 'plugins/assets',
-    find: 'background: true, signal',
-    replace: 'signal',
-    tests: ['plugins/assets/fairness'],
-  },
 ]

@@ -2,6 +2,8 @@ import { ImageRefusal } from './refusal.ts'
 
 /** A decoder passes over the whole picture once for each scan. Cameras and editors write at most a dozen. */
 export const MOST_SCANS = 64
+/** The most frames of an animation: more than a minute at 30 a second. */
+export const MOST_FRAMES = 2000
 /** Editors write a few dozen chunks beside the pixels. */
 export const MOST_CHUNKS = 1000
 /** The smallest usual part into which encoders divide the pixels of a PNG. So a long file may have more chunks. */
@@ -37,12 +39,22 @@ export function readStructure(file: Buffer): Structure | null {
 export const damaged = () => new ImageRefusal('This picture is damaged; choose another one.')
 
 /** Returns the most chunks that a file of so many bytes may have. */
-export const mostChunks = (bytes: number): number => MOST_CHUNKS + Math.floor(bytes / CHUNK_BYTES)
+const mostChunks = (bytes: number): number => MOST_CHUNKS + Math.floor(bytes / CHUNK_BYTES)
 
 /** @throws ImageRefusal when a file has so many chunks that reading them is the work */
 export function checkChunks(count: number, bytes: number): void {
   const most = mostChunks(bytes)
   if (count > most) throw new ImageRefusal(`This picture has more than ${most} chunks, the most for its size.`)
+}
+
+/** @throws ImageRefusal */
+export function checkScans(count: number): void {
+  if (count > MOST_SCANS) throw new ImageRefusal(`This picture has more than ${MOST_SCANS} scans; save it with fewer.`)
+}
+
+/** @throws ImageRefusal */
+export function checkFrames(count: number): void {
+  if (count > MOST_FRAMES) throw new ImageRefusal(`This picture has more than ${MOST_FRAMES} frames; send a video.`)
 }
 
 function readPng(file: Buffer): { width: number; height: number } {
@@ -78,9 +90,7 @@ function readJpeg(file: Buffer): { width: number; height: number } {
         height = Math.max(height, file.readUInt16BE(at + 5))
         width = Math.max(width, file.readUInt16BE(at + 7))
       }
-      if (marker === 0xda && ++scans > MOST_SCANS) {
-        throw new ImageRefusal(`This picture has more than ${MOST_SCANS} scans; save it with fewer.`)
-      }
+      if (marker === 0xda) checkScans(++scans)
       at += 2 + file.readUInt16BE(at + 2)
     }
   }

@@ -66,7 +66,7 @@ export class Games extends GameLookup {
     this.#parts = parts
     this.count = new Counts({ db, clock, log, key: keys.derive('games/visitors') })
     this.activity = new Activity(parts)
-    this.media = new Media({ db, clock, config, quotas, storage, games: this })
+    this.media = new Media({ db, clock, config, quotas, storage, workerPrograms, games: this })
     this.cards = new Cards({
       config,
       log,

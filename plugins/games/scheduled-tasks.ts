@@ -27,8 +27,8 @@ export function registerScheduledTasks(app: FastifyInstance): void {
   app.jobs.every('games/purge', 3600, ({ signal }) => deletion.purge(signal))
   app.jobs.every('games/sweep-media', 24 * 3600, ({ signal }) => media.sweep(signal))
   const eviction = setInterval(() => void cards.evict(), EVICT_MS).unref()
-  app.addHook('onClose', () => {
+  app.addHook('onClose', async () => {
     clearInterval(eviction)
-    return cards.close()
+    await Promise.all([cards.close(), media.close()])
   })
 }

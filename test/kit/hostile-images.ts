@@ -42,6 +42,16 @@ export function gifOfFrames(frames: number): Buffer {
   return Buffer.concat([head, ...new Array(frames).fill(frame), Buffer.from([0x3b])])
 }
 
+/** Returns a GIF of one pixel whose frame has so many bytes of codes before it. */
+export function gifOfCodes(bytes: number): Buffer {
+  const head = Buffer.from([...Buffer.from('GIF89a'), 1, 0, 1, 0, 0x80, 0, 0, 0, 0, 0, 255, 255, 255])
+  // Codes of three bits, all of which clear the table.
+  const block = Buffer.concat([Buffer.from([255]), Buffer.alloc(255).fill(Buffer.from([0x24, 0x49, 0x92]))])
+  const blocks = new Array(Math.ceil(bytes / 255)).fill(block)
+  const frame = Buffer.from([0x2c, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2])
+  return Buffer.concat([head, frame, ...blocks, Buffer.from([2, 0x44, 0x01, 0, 0x3b])])
+}
+
 function segment(marker: number, content: number[]): Buffer {
   const length = content.length + 2
   return Buffer.from([0xff, marker, length >> 8, length & 255, ...content])

@@ -9,7 +9,7 @@ import { GameRow } from '../entities.ts'
 import { Suspended, TooManyMedia } from '../errors.ts'
 import type { GameLookup } from '../game-lookup.ts'
 import type { Game } from '../schemas.ts'
-import { inspect } from './inspect.ts'
+import { MediaInspector } from './inspector.ts'
 import { MEDIA_PREFIX, mediaKey, type StoredMedia } from './record.ts'
 import { spool } from './spool.ts'
 import { STORED_KIND } from './stored-bytes.ts'
@@ -18,14 +18,22 @@ export const MOST_MEDIA = 12
 /** The maximum age of an upload that is stored but not yet recorded in the database. */
 const UNDER_WAY_MS = 24 * 3_600_000
 
-type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'config' | 'quotas' | 'storage'> & { games: GameLookup }
+type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'config' | 'quotas' | 'storage' | 'workerPrograms'> & {
+  games: GameLookup
+}
 
 /** The pictures and videos of games. */
 export class Media {
   readonly #parts: Parts
+  readonly #inspector: MediaInspector
 
   constructor(parts: Parts) {
     this.#parts = parts
+    this.#inspector = new MediaInspector(parts.workerPrograms)
+  }
+
+  close(): Promise<void> {
+    return this.#inspector.close()
   }
 
   /**
@@ -44,7 +52,7 @@ export class Media {
     const id = newId('med', clock.now())
     try {
       const { sha256, size } = file
-      const inspected = await inspect(file)
+      const inspected = await this.#inspector.inspect(file, playerId)
       const item: StoredMedia = { id, ...inspected, size, sha256 }
       const stream = file.stream()
       try {

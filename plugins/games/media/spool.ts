@@ -5,12 +5,14 @@ import type { Readable } from 'node:stream'
 import { StorageFull } from '../../../core/errors.ts'
 import { randomText } from '../../../core/ids.ts'
 import { UploadCut } from '../errors.ts'
-import type { Bytes } from './formats/format.ts'
 import { tooLarge, VIDEO_BYTES } from './inspect.ts'
 
 /** An upload on the local disk, which is inspected before it becomes a blob. */
-export interface Spooled extends Bytes {
+export interface Spooled {
+  size: number
   sha256: string
+  /** The descriptor of the open file. */
+  fd: number
   /** Returns the complete upload as a stream. */
   stream(): Readable
   close(): Promise<void>
@@ -40,16 +42,7 @@ export async function spool(folder: string, upload: Readable): Promise<Spooled> 
     return {
       size,
       sha256: hash.digest('hex'),
-      async read(offset, length) {
-        const buffer = Buffer.alloc(Math.max(0, Math.min(length, size - offset)))
-        let filled = 0
-        while (filled < buffer.length) {
-          const { bytesRead } = await file.read(buffer, filled, buffer.length - filled, offset + filled)
-          if (bytesRead === 0) break
-          filled += bytesRead
-        }
-        return buffer.subarray(0, filled)
-      },
+      fd: file.fd,
       stream: () => file.createReadStream({ start: 0, autoClose: false }),
       close: () => file.close(),
     }

@@ -4,6 +4,7 @@ import { type IncomingMessage, request } from 'node:http'
 import { join, resolve } from 'node:path'
 import t from 'tap'
 import { inspect } from '../../../plugins/games/media/inspect.ts'
+import { gifOfCodes, gifOfFrames, jpegOfScans, pngOfChunks } from '../../kit/hostile-images.ts'
 import { type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
 import { until } from '../../kit/until.ts'
 import { gif, largePng, png, sendFile } from './pictures.ts'
@@ -128,6 +129,50 @@ t.test('what is none, is damaged, lies or is too large is refused, and nothing i
   t.equal((await sendFile(program, `/api/games/${game.id}/media`, largePng(9 * 1024 * 1024))).status, 201)
   t.equal((await blobs(platform)).length, 1, 'only what was taken is stored')
   t.same(temporary(platform), [])
+})
+
+t.test('a picture of too many parts is refused, and says how many it may have', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const player = await platform.signUp()
+  const maker = await platform.program(player)
+  const { id } = await platform.game(player)
+  const refusals: [Buffer, RegExp][] = [
+    [gifOfFrames(2001), /more than 2000 frames/],
+    [pngOfChunks(png(9, 9), 1100), /more than 100\d chunks/],
+    [jpegOfScans(64, 65), /more than 64 scans/],
+  ]
+  for (const [file, message] of refusals) {
+    const { status, body } = await sendFile(maker, `/api/games/${id}/media`, file)
+    t.match({ status, body }, { status: 415, body: { error: { code: 'media_refused', message } } })
+    await t.rejects(inspect(bytesOf(file)), { message })
+  }
+  t.equal((await sendFile(maker, `/api/games/${id}/media`, gifOfFrames(2000))).status, 201)
+})
+
+t.test('an upload is inspected outside of the event loop', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const player = await platform.signUp()
+  const maker = await platform.program(player)
+  const { id } = await platform.game(player)
+  const main = process.threadCpuUsage()
+  const whole = process.cpuUsage()
+  t.equal((await sendFile(maker, `/api/games/${id}/media`, gifOfCodes(4_000_000))).status, 201)
+  const [used, usedByAll] = [process.threadCpuUsage(main), process.cpuUsage(whole)]
+  t.ok(used.user * 2 < usedByAll.user, `${used.user} of ${usedByAll.user} µs`)
+})
+
+t.test('an index of very many parts is refused', async (t) => {
+  // 2 bytes an element: the size of nothing, of an id that means nothing.
+  const element = (id: number[], content: Buffer) =>
+    Buffer.concat([Buffer.from([...id, 0x10, ...[16, 8, 0].map((shift) => (content.length >> shift) & 255)]), content])
+  const parts = Buffer.alloc(1_000_000).fill(Buffer.from([0xec, 0x80]))
+  const tracks = element([0x16, 0x54, 0xae, 0x6b], parts)
+  const segment = element([0x18, 0x53, 0x80, 0x67], tracks)
+  const head = element([0x1a, 0x45, 0xdf, 0xa3], Buffer.from([0x42, 0x82, 0x84, ...Buffer.from('webm')]))
+  await t.rejects(inspect(bytesOf(Buffer.concat([head, segment]))), {
+    code: 'media_refused',
+    message: /too many parts/,
+  })
 })
 
 t.test('a file cut off anywhere is refused', async (t) => {

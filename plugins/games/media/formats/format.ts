@@ -7,5 +7,11 @@ export interface Bytes {
   read(offset: number, length: number): Promise<Buffer>
 }
 
+/** The compressed pixels of a PNG, and the number of bytes that they must have when decompressed. */
+export interface PackedPixels {
+  data: Uint8Array<ArrayBuffer>
+  bytes: number
+}
+
 /** The result of a format's reader, apart from the type. */
 export type Dimensions = Pick<Inspected, 'width' | 'height'>

@@ -1,3 +1,4 @@
+import { checkChunks, checkFrames } from '../../../../core/images/structure.ts'
 import { damaged } from './damaged.ts'
 import type { Dimensions } from './format.ts'
 
@@ -6,12 +7,16 @@ export async function inspectGif(file: Buffer): Promise<Dimensions> {
   const width = file.readUInt16LE(6)
   const height = file.readUInt16LE(8)
   let at = 13 + paletteBytes(file.readUInt8(10))
-  let frames = 0
+  let [frames, extensions] = [0, 0]
   for (;;) {
     const kind = file.readUInt8(at++)
     if (kind === 0x3b) break
-    if (kind === 0x21) at = blocks(file, at + 1).end
-    else if (kind === 0x2c) {
+    if (kind === 0x21) {
+      // One precedes each frame.
+      checkChunks(++extensions - frames, file.length)
+      at = endOfBlocks(file, at + 1)
+    } else if (kind === 0x2c) {
+      checkFrames(++frames)
       const [left, top, columns, rows] = [0, 2, 4, 6].map((offset) => file.readUInt16LE(at + offset)) as [
         number,
         number,
@@ -21,13 +26,12 @@ export async function inspectGif(file: Buffer): Promise<Dimensions> {
       if (left + columns > width || top + rows > height) damaged('a frame is larger than the picture')
       at += 9 + paletteBytes(file.readUInt8(at + 8))
       const codeSize = file.readUInt8(at)
-      const { parts, end } = blocks(file, at + 1)
+      const data = at + 1
+      at = endOfBlocks(file, data)
       if (codeSize < 2 || codeSize > 8) damaged('a frame has no code size')
-      if (countPixels(Buffer.concat(parts), codeSize, columns * rows) < columns * rows) {
+      if (countPixels(joinBlocks(file, data, at), codeSize, columns * rows) < columns * rows) {
         damaged(`a frame does not hold ${columns} × ${rows} pixels`)
       }
-      frames++
-      at = end
     } else damaged('it is cut off')
   }
   if (frames === 0) damaged('it has no frame')
@@ -37,16 +41,26 @@ export async function inspectGif(file: Buffer): Promise<Dimensions> {
 
 const paletteBytes = (flags: number): number => (flags & 0x80 ? 3 * 2 ** ((flags & 7) + 1) : 0)
 
-/** Reads a chain of length-prefixed blocks. An empty block ends it. */
-function blocks(file: Buffer, start: number): { parts: Buffer[]; end: number } {
-  const parts: Buffer[] = []
+/** Follows a chain of length-prefixed blocks. An empty block ends it. */
+function endOfBlocks(file: Buffer, start: number): number {
   for (let at = start; ; ) {
     const length = file.readUInt8(at)
-    if (length === 0) return { parts, end: at + 1 }
-    if (at + 1 + length > file.length) damaged('it is cut off')
-    parts.push(file.subarray(at + 1, at + 1 + length))
+    if (length === 0) return at + 1
+    at += 1 + length
+    if (at > file.length) damaged('it is cut off')
+  }
+}
+
+/** Returns the content of a chain of blocks, which may be millions of a byte each. */
+function joinBlocks(file: Buffer, start: number, end: number): Buffer {
+  const data = Buffer.alloc(end - start)
+  let size = 0
+  for (let at = start; at < end - 1; ) {
+    const length = file.readUInt8(at)
+    size += file.copy(data, size, at + 1, at + 1 + length)
     at += 1 + length
   }
+  return data.subarray(0, size)
 }
 
 /** Decodes LZW with variable code size, but keeps only the number of pixels of each code. */

@@ -1,8 +1,7 @@
+import { checkScans, isFrame } from '../../../../core/images/structure.ts'
 import { damaged } from './damaged.ts'
 import type { Dimensions } from './format.ts'
 
-/** Whether a marker is any start of frame (ITU T.81 table B.1). DHT, JPG and DAC lie between them, but are none. */
-const isFrame = (marker: number): boolean => marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)
 const isRestart = (marker: number): boolean => marker >= 0xd0 && marker <= 0xd7
 
 /**
@@ -11,6 +10,7 @@ const isRestart = (marker: number): boolean => marker >= 0xd0 && marker <= 0xd7
  */
 export async function inspectJpeg(file: Buffer): Promise<Dimensions> {
   let frame: (Dimensions & { components: number }) | null = null
+  let scans = 0
   let scanned = 0
   let turned = false
   let at = 2
@@ -36,6 +36,7 @@ export async function inspectJpeg(file: Buffer): Promise<Dimensions> {
     if (marker === 0xe1) turned ||= isTurned(file.subarray(at + 4, end))
     at = end
     if (marker === 0xda) {
+      checkScans(++scans)
       if (!frame) damaged('it has pixels before its dimensions')
       at = endOfScan(file, end)
       scanned += at - end

@@ -45,7 +45,9 @@ function boxAt(head: Buffer, room: number): Box {
 }
 
 function* boxesIn(parent: Buffer): Generator<{ type: string; body: Buffer }> {
+  let count = 0
   for (let at = 0; at + 8 <= parent.length; ) {
+    if (++count > MOST_BOXES) damaged('it is made of too many parts')
     const { type, header, size } = boxAt(parent.subarray(at, at + 16), parent.length - at)
     yield { type, body: parent.subarray(at + header, at + size) }
     at += size

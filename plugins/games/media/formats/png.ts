@@ -1,6 +1,7 @@
-import { crc32, createInflate } from 'node:zlib'
+import { crc32 } from 'node:zlib'
+import { checkChunks } from '../../../../core/images/structure.ts'
 import { damaged } from './damaged.ts'
-import type { Dimensions } from './format.ts'
+import type { Dimensions, PackedPixels } from './format.ts'
 
 /** Samples per pixel by colour type (PNG 3rd edition, section 11.2.1). */
 const SAMPLES: Record<number, number> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 }
@@ -15,8 +16,8 @@ const PASSES = [
   [0, 1, 1, 2],
 ] as const
 
-/** Parses all chunks, verifies their checksums, and decompresses the pixels to compare their number with the header. */
-export async function inspectPng(file: Buffer): Promise<Dimensions> {
+/** Parses all chunks, and verifies their checksums. The number of pixels remains to be counted (`packed`). */
+export async function inspectPng(file: Buffer): Promise<Dimensions & { packed: PackedPixels | null }> {
   if (file.toString('latin1', 12, 16) !== 'IHDR' || file.readUInt32BE(8) !== 13) damaged('it has no header')
   const width = file.readUInt32BE(16)
   const height = file.readUInt32BE(20)
@@ -24,7 +25,8 @@ export async function inspectPng(file: Buffer): Promise<Dimensions> {
   if (![1, 2, 4, 8, 16].includes(depth) || !(colour in SAMPLES) || interlaced > 1) damaged('its header makes no sense')
   const data: Buffer[] = []
   let at = 8
-  for (;;) {
+  for (let chunks = 1; ; chunks++) {
+    checkChunks(chunks, file.length)
     const length = file.readUInt32BE(at)
     const type = file.toString('latin1', at + 4, at + 8)
     const end = at + 12 + length
@@ -36,12 +38,10 @@ export async function inspectPng(file: Buffer): Promise<Dimensions> {
   }
   if (at !== file.length) damaged('something follows its end')
   // A size that is refused in any case need not be decompressed.
-  if (width * height > 0 && width * height <= 50_000_000) {
-    const bitsPerPixel = depth * (SAMPLES[colour] as number)
-    const expected = interlaced ? adam7Bytes(width, height, bitsPerPixel) : rowsOf(width, height, bitsPerPixel)
-    if ((await unpackedBytes(data, expected)) !== expected) damaged(`it does not hold ${width} × ${height} pixels`)
-  }
-  return { width, height }
+  if (width * height === 0 || width * height > 50_000_000) return { width, height, packed: null }
+  const bitsPerPixel = depth * (SAMPLES[colour] as number)
+  const bytes = interlaced ? adam7Bytes(width, height, bitsPerPixel) : rowsOf(width, height, bitsPerPixel)
+  return { width, height, packed: { data: new Uint8Array(Buffer.concat(data)), bytes } }
 }
 
 /** Returns the bytes of all rows: each is a filter byte and its pixels, rounded up to whole bytes. */
@@ -54,22 +54,3 @@ const adam7Bytes = (width: number, height: number, bitsPerPixel: number): number
     const rows = Math.max(0, Math.ceil((height - y) / dy))
     return sum + rowsOf(columns, rows, bitsPerPixel)
   }, 0)
-
-/** Counts the decompressed bytes without keeping them. It stops once there are more than `most`. */
-async function unpackedBytes(data: Buffer[], most: number): Promise<number> {
-  const inflate = createInflate({ chunkSize: 256 * 1024 })
-  let count = 0
-  try {
-    // A truncated stream ends with an error of zlib.
-    inflate.end(Buffer.concat(data))
-    for await (const chunk of inflate) {
-      count += (chunk as Buffer).length
-      if (count > most) break
-    }
-  } catch {
-    damaged('its pixels cannot be unpacked')
-  } finally {
-    inflate.destroy()
-  }
-  return count
-}

@@ -81,6 +81,7 @@ function variableInteger(from: Buffer, at: number): { value: number | null; leng
 /** Returns the content of elements by id, in their order. */
 function elementsIn(parent: Buffer): Map<number, Buffer[]> {
   const found = new Map<number, Buffer[]>()
+  let count = 0
   for (let at = 0; at < parent.length; ) {
     const idLength = Math.clz32(parent.readUInt8(at)) - 23
     if (idLength > 4) damaged('a part makes no sense')
@@ -89,7 +90,10 @@ function elementsIn(parent: Buffer): Map<number, Buffer[]> {
     const start = at + idLength + length
     const end = start + (value ?? parent.length - start)
     if (end > parent.length) damaged('it is cut off')
-    found.set(id, [...(found.get(id) ?? []), parent.subarray(start, end)])
+    const others = found.get(id)
+    if (others) others.push(parent.subarray(start, end))
+    else found.set(id, [parent.subarray(start, end)])
+    if (++count > MOST_ELEMENTS) damaged('it is made of too many parts')
     at = end
   }
   return found

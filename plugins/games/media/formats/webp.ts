@@ -1,3 +1,4 @@
+import { checkChunks, checkFrames, MOST_FRAMES } from '../../../../core/images/structure.ts'
 import { damaged } from './damaged.ts'
 import type { Dimensions } from './format.ts'
 
@@ -24,6 +25,7 @@ export async function inspectWebp(file: Buffer): Promise<Dimensions> {
       frames++
     }
     if (type === 'ANMF') {
+      checkFrames(++frames)
       const frame = { width: body.readUIntLE(6, 3) + 1, height: body.readUIntLE(9, 3) + 1 }
       const [x, y] = [2 * body.readUIntLE(0, 3), 2 * body.readUIntLE(3, 3)]
       const inner = chunksOf(body, 16, body.length).find(({ type }) => type === 'VP8 ' || type === 'VP8L')
@@ -32,7 +34,6 @@ export async function inspectWebp(file: Buffer): Promise<Dimensions> {
       if (x + frame.width > canvas.width || y + frame.height > canvas.height) {
         damaged('a frame is larger than the picture')
       }
-      frames++
     }
   }
   if (frames === 0) damaged('it has no picture')
@@ -50,6 +51,8 @@ function chunksOf(file: Buffer, from: number, to: number): Chunk[] {
     const length = file.readUInt32LE(at + 4)
     const end = at + 8 + length
     if (end > to) damaged('it is cut off')
+    // Each frame is a chunk too.
+    checkChunks(chunks.length - MOST_FRAMES, file.length)
     chunks.push({ type: file.toString('latin1', at, at + 4), body: file.subarray(at + 8, end) })
     at = end + (length & 1)
   }
