@@ -378,4 +378,18 @@ export default [
     replace: 'const untold = { id: decisionId, toldAt: null }',
     tests: ['plugins/moderation/decisions'],
   },
+  {
+    name: 'the schema of an AI request may have any number of subschemas',
+    in: 'plugins/ai',
+    find: 'if (hasTooMany(schema)) throw',
+    replace: 'if (hasTooMany({})) throw',
+    tests: ['plugins/ai/schema-check'],
+  },
+  {
+    name: 'refused schemas of AI requests are not limited',
+    in: 'plugins/ai',
+    find: "if ('problem' in answer) await this.#rateLimiter.use(failures, FAILURES_A_MINUTE, MINUTE_MS)",
+    replace: '',
+    tests: ['plugins/ai/schema-check'],
+  },
 ]

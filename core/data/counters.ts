@@ -30,6 +30,12 @@ export class Counters {
     return { count: window.count, resetMs: window.endsAt - now }
   }
 
+  /** Returns the milliseconds until the window of a counter ends; null for one without an open window. */
+  openForMs(key: string): number | null {
+    const leftMs = (this.#windows.get(key)?.endsAt ?? 0) - this.#clock.now().getTime()
+    return leftMs > 0 ? leftMs : null
+  }
+
   /** Removes expired windows each time the map has doubled, so that memory stays proportional to the open windows. */
   #sweep(now: number): void {
     if (this.#windows.size < this.#sweepAt) return

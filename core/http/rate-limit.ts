@@ -34,6 +34,8 @@ export class RateLimiter {
   readonly #log: FastifyBaseLogger
   readonly #enabled: boolean
   readonly #own: Counters
+  /** Limits without a permit left, which `mustNotBeUsedUp` knows. */
+  readonly #usedUp: Counters
   #warnAgainAt = 0
 
   /** @param context `enabled: false` allows everything (`limits.rateLimits` in the configuration) */
@@ -43,6 +45,7 @@ export class RateLimiter {
     this.#log = context.log
     this.#enabled = context.enabled
     this.#own = new Counters(context.clock)
+    this.#usedUp = new Counters(context.clock)
   }
 
   /**
@@ -56,6 +59,22 @@ export class RateLimiter {
     if (!this.#enabled) return
     const { count, resetMs } = await this.count(key, windowMs)
     if (count > max) throw tooMany(resetMs)
+  }
+
+  /**
+   * Uses one of `max` permits of a limit that only failures use. `mustNotBeUsedUp` refuses the caller on this node
+   * after the last one, before any work.
+   */
+  async use(key: string, max: number, windowMs: number): Promise<void> {
+    if (!this.#enabled) return
+    const { count, resetMs } = await this.count(key, windowMs)
+    if (count >= max) this.#usedUp.increment(key, resetMs)
+  }
+
+  /** @throws RateLimited with `Retry-After` until the window of the limit ends */
+  mustNotBeUsedUp(key: string): void {
+    const resetMs = this.#usedUp.openForMs(key)
+    if (resetMs !== null) throw tooMany(resetMs)
   }
 
   /**

@@ -6,8 +6,8 @@ import { type AiProvider, type GenerationType, ProviderError } from '../../drive
 import type { Balance } from '../billing/index.ts'
 import { type Deadline, deadline } from './deadline.ts'
 import { AiNotConfigured } from './errors.ts'
-import { ObjectSchema } from './object-schema.ts'
 import { estimateTokens, priceOf, worstPrice } from './prices.ts'
+import type { SchemaCheck } from './schema-check.ts'
 import type { AiLimits, GenerateRequest, Generation } from './schemas.ts'
 
 /** The margin beyond the longest generation, after which its hold is settled or released, or its process is dead. */
@@ -29,7 +29,8 @@ interface Begun extends Deadline {
   provider: AiProvider
   model: string
   gameId: string | null
-  schema: ObjectSchema | null
+  /** As JSON. */
+  schema: string | null
 }
 
 /** A provider's text stream whose first piece has arrived. */
@@ -40,6 +41,7 @@ interface Answering {
 
 type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'log' | 'credits' | 'games' | 'identity' | 'tracing'> & {
   providers: Record<GenerationType, AiProvider>
+  schemas: SchemaCheck
   limits: AiLimits
 }
 
@@ -79,7 +81,7 @@ export class Generations {
     const begun = await this.#begin(payer, request, signal)
     try {
       const about = { 'gen_ai.request.model': begun.model, 'gen_ai.output.type': request.type }
-      const call = () => this.#call(begun, request)
+      const call = () => this.#call(payer, begun, request)
       const { result, outputTokens } = await this.#parts.tracing.span(`ai ${request.type}`, about, call)
       return await this.#complete(payer, request, begun, { result, outputTokens }, also)
     } catch (error) {
@@ -143,11 +145,11 @@ export class Generations {
   }
 
   async #begin(payer: Payer, request: GenerateRequest, signal: AbortSignal): Promise<Begun> {
-    const { clock, credits, limits, providers } = this.#parts
+    const { clock, credits, limits, providers, schemas } = this.#parts
     refuseStrayFields(request)
     const provider = providers[request.type]
     const model = this.#model(request)
-    const schema = request.schema ? await ObjectSchema.compile(request.schema, limits.aiSchemaBytes) : null
+    const schema = request.schema ? await schemas.compile(payer.playerId, request.schema, signal) : null
     const gameId = await this.#gameOf(payer, request.gameId)
     const now = clock.now()
     const id = newId('gen', now)
@@ -165,6 +167,7 @@ export class Generations {
   }
 
   async #call(
+    { playerId }: Payer,
     { provider, model, schema, signal }: Begun,
     request: GenerateRequest,
   ): Promise<{ result: unknown; outputTokens: number | null }> {
@@ -179,7 +182,8 @@ export class Generations {
       return { result: text, outputTokens }
     }
     const { object, outputTokens } = await provider.object({ ...request, model }, signal)
-    if (schema && !schema.matches(object)) throw new ProviderError('invalid-answer')
+    const { schemas } = this.#parts
+    if (schema && !(await schemas.matches(playerId, schema, object, signal))) throw new ProviderError('invalid-answer')
     return { result: object, outputTokens }
   }
 

@@ -7,6 +7,7 @@ import { Generations } from './generations.ts'
 import { migration } from './migrations/2026_11_21_ai.ts'
 import { pages } from './pages/routes.ts'
 import { routes } from './routes.ts'
+import { SchemaCheck } from './schema-check.ts'
 import { AiLimits } from './schemas.ts'
 import { contributeSpending } from './spending.ts'
 
@@ -37,7 +38,12 @@ export default definePlugin(
       image: aiImage.models.image.length > 0 ? aiImage : text,
     }
     const { db, clock, log, credits, games, identity, tracing } = app
-    app.decorate('ai', new Generations({ db, clock, log, credits, games, identity, tracing, providers, limits }))
+    const schemas = new SchemaCheck(app, limits.aiSchemaBytes)
+    app.addHook('onClose', () => schemas.close())
+    app.decorate(
+      'ai',
+      new Generations({ db, clock, log, credits, games, identity, tracing, providers, schemas, limits }),
+    )
     // Its costs remain attributed to the game.
     identity.deletion.cleanups.push((em, playerId) => em.nativeUpdate(GenerationRow, { playerId }, { playerId: '' }))
     app.games.dashboard.tabs.push({ label: 'AI', order: 75, href: (game) => `/games/${game.slug}/ai` })

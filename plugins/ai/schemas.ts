@@ -27,7 +27,9 @@ export const GenerateRequest = Type.Object({
     Type.String({ maxLength: SYSTEM_LENGTH, description: 'Instructions for the model, before the prompt.' }),
   ),
   schema: Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), { description: 'JSON Schema of the object; only with type object.' }),
+    Type.Record(Type.String(), Type.Unknown(), {
+      description: 'JSON Schema of the object, of at most 500 subschemas; only with type object.',
+    }),
   ),
   model: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Default: the first of its type.' })),
   gameId: Type.Optional(

@@ -1,21 +1,14 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { printablePath } from '../../../core/data/file-path.ts'
 import type { Archive, ArchivedFile } from '../../../core/data/zip-archive.ts'
 import { InvalidRequest, PayloadTooLarge } from '../../../core/errors.ts'
-import { isTimeout, runWithTimeout } from '../../../core/jobs/sync-timeout.ts'
 import type { DeployLimits } from '../schemas.ts'
-import { IGNORE_FILE, ignoreFilter, isJunkFile } from './ignore-rules.ts'
+import { IGNORE_FILE, type IgnoreRules, isJunkFile, isNeverPublished } from './ignore-rules.ts'
 import { PROJECT_FILE, roomNamedIn } from './project-file.ts'
 
 /** The number of entries for each file that a deploy may have. Folders and junk files count as entries too. */
 const ENTRIES_PER_FILE = 2
 /** The most bytes of a file that the platform itself reads. */
 const OWN_FILE_BYTES = 65_536
-/** The maximum time to match all files against a build's patterns. A few `**` can take forever. */
-const MATCHING_MS = 5000
-/** The number of files that are matched, and the time, before other work gets a turn. */
-const SLICE_FILES = 200
-const SLICE_MS = 250
 
 /**
  * Lists the files of an archive to publish, relative to the folder with the `index.html`, counts the skipped ones, and
@@ -29,15 +22,15 @@ const SLICE_MS = 250
 export async function contentsOf(
   archive: Archive,
   limits: DeployLimits,
+  ignoreRules: IgnoreRules,
 ): Promise<{ files: ArchivedFile[]; skipped: number; folder: string; room: string | null }> {
   const all = await archive.files({ most: limits.filesPerDeploy * ENTRIES_PER_FILE, isJunkFile })
   const root = rootOf(all.map(({ path }) => path))
   const inside = all.filter(({ path }) => path.startsWith(root))
   const listed = inside.find(({ path }) => path === root + IGNORE_FILE)
   const relative = inside.map((file) => ({ ...file, path: file.path.slice(root.length) }))
-  const isLeftOut = ignoreFilter(listed ? await textOf(archive, listed) : '')
-  // The platform's own patterns take no time, but patterns of users may.
-  const files = listed ? await published(relative, isLeftOut) : relative.filter(({ path }) => !isLeftOut(path))
+  const publishable = relative.filter(({ path }) => !isNeverPublished(path))
+  const files = listed ? await ignoreRules.published(await textOf(archive, listed), publishable) : publishable
   if (files.length > limits.filesPerDeploy) {
     throw new PayloadTooLarge(`A deploy has at most ${limits.filesPerDeploy} files, not ${files.length}.`)
   }
@@ -52,25 +45,6 @@ export async function contentsOf(
   const project = relative.find(({ path }) => path === PROJECT_FILE)
   const room = project ? roomNamedIn(await textOf(archive, project)) : null
   return { files, skipped: all.length - files.length, folder: root.slice(0, -1), room }
-}
-
-/** @throws InvalidRequest when the patterns take too long */
-async function published(files: ArchivedFile[], isLeftOut: (path: string) => boolean): Promise<ArchivedFile[]> {
-  const kept: ArchivedFile[] = []
-  let leftMs = MATCHING_MS
-  for (let at = 0; at < files.length; at += SLICE_FILES) {
-    const began = performance.now()
-    const slice = files.slice(at, at + SLICE_FILES)
-    try {
-      kept.push(...runWithTimeout(Math.min(leftMs, SLICE_MS), () => slice.filter(({ path }) => !isLeftOut(path))))
-    } catch (error) {
-      if (!isTimeout(error)) throw error
-      throw new InvalidRequest(`The patterns in ${IGNORE_FILE} take too long to match; write them with fewer \`**\`.`)
-    }
-    leftMs -= performance.now() - began
-    await nextTurn()
-  }
-  return kept
 }
 
 async function textOf(archive: Archive, file: ArchivedFile): Promise<string> {

@@ -9,6 +9,7 @@ import { forEach } from '../concurrency.ts'
 import type { DeployLimits } from '../schemas.ts'
 import { BATCHED_FILE_BYTES, BatchWriter } from '../uploads/batch-writer.ts'
 import { contentsOf } from './contents.ts'
+import type { IgnoreRules } from './ignore-rules.ts'
 
 /** The number of large files that are unpacked concurrently. */
 const CONCURRENCY = 4
@@ -41,13 +42,13 @@ interface ArchiveToPublish {
  * @throws InvalidRequest, PayloadTooLarge saying what is wrong with it, in words for people
  */
 export async function publishArchive(
-  { deploys }: Pick<FastifyInstance, 'deploys'>,
+  { deploys, ignoreRules }: Pick<FastifyInstance, 'deploys'> & { ignoreRules: IgnoreRules },
   limits: DeployLimits,
   { playerId, gameId, file, message, room: chosen }: ArchiveToPublish,
 ): Promise<Published> {
   const archive = await Archive.open(file)
   try {
-    const { files, skipped, folder, room: named } = await contentsOf(archive, limits)
+    const { files, skipped, folder, room: named } = await contentsOf(archive, limits, ignoreRules)
     if (!files.some(({ path }) => path === 'index.html')) {
       const nested = files.find(({ path }) => path.endsWith('/index.html'))?.path
       const hint = nested ? ` There is a ${printablePath(nested)}: zip the folder that holds it.` : ''

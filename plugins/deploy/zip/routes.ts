@@ -10,6 +10,7 @@ import type { Routes } from '../../../core/http/routes.ts'
 import { showDeploys } from '../pages/routes.ts'
 import type { ArchiveLimits, DeployLimits } from '../schemas.ts'
 import { ConcurrencyLimit } from './concurrency-limit.ts'
+import { IgnoreRules } from './ignore-rules.ts'
 import { publishArchive } from './publish.ts'
 
 const Params = Type.Object({ slug: Type.String({ maxLength: 63 }) })
@@ -24,6 +25,8 @@ export const zipRoutes =
   async (app) => {
     const spool = new Spool(join(app.config.dataDir, 'archives'))
     await spool.prepare()
+    const ignoreRules = new IgnoreRules(app.workerPrograms)
+    app.addHook('onClose', () => ignoreRules.close())
     const turns = new ConcurrencyLimit({ most: limits.archivesAtOnce, mostEach: limits.archivesAtOncePerPlayer })
     await app.register(multipart, {
       limits: { fileSize: limits.deployBytes, files: 1, fields: 2, fieldSize: 4 * LONGEST_PATH, parts: 3 },
@@ -53,7 +56,7 @@ export const zipRoutes =
         const message = textIn(part.fields.message).slice(0, LONGEST_MESSAGE)
         const room = textIn(part.fields.room).slice(0, LONGEST_PATH)
         endTurn = await turns.take(playerId, gone)
-        return await publishArchive(app, limits, {
+        return await publishArchive({ deploys: app.deploys, ignoreRules }, limits, {
           playerId,
           gameId: game.id,
           file,

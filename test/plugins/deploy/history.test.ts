@@ -7,6 +7,7 @@ import { Deploys } from '../../../plugins/deploy/deploys.ts'
 import { DeployUpload } from '../../../plugins/deploy/entities.ts'
 import { previewUrl } from '../../../plugins/deploy/previews.ts'
 import { UploadLog } from '../../../plugins/deploy/uploads/upload-log.ts'
+import { IgnoreRules } from '../../../plugins/deploy/zip/ignore-rules.ts'
 import { publishArchive } from '../../../plugins/deploy/zip/publish.ts'
 import { faultyStorage } from '../../kit/fault-storage.ts'
 import { startPlatform } from '../../kit/platform.ts'
@@ -145,14 +146,15 @@ t.test('an archive that could not be published is a deploy that failed, and says
     limits,
   )
   const archive = { playerId: player.id, gameId: game.id, file, message: 'Doomed' }
-  await t.rejects(publishArchive({ deploys }, limits, archive), { code: 'storage_unavailable' })
+  const ignoreRules = new IgnoreRules(workerPrograms)
+  await t.rejects(publishArchive({ deploys, ignoreRules }, limits, archive), { code: 'storage_unavailable' })
   const [failed] = (await app.deploys.list(player.id, game.id, { limit: 5 })).deploys
   t.match(failed, { state: 'failed', failure: 'The storage does not answer.', message: 'Doomed', previewUrl: null })
   t.match((await player.get('/games/pong/deploys')).text, /The storage does not answer\./)
   const { status, body } = await program.post(`/api/deploy/${failed?.id}/finalize`)
   t.match({ status, body }, { status: 409, body: { error: { code: 'conflict' } } })
   t.equal(await app.db.em().count(DeployUpload), 0)
-  await publishArchive({ deploys }, limits, archive)
+  await publishArchive({ deploys, ignoreRules }, limits, archive)
   t.same(await liveBuild(platform, game.id), build('doomed'), 'the next attempt is live')
 })
 
