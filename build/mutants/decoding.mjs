@@ -56,4 +56,11 @@ export default [
     replace: 'signal',
     tests: ['plugins/assets/fairness'],
   },
+  {
+    name: 'a thread is terminated while it creates a zlib stream',
+    in: 'core/jobs',
+    find: 'Atomics.store(gate, HELD, 1)',
+    replace: 'Atomics.store(gate, HELD, 0)',
+    tests: ['core/jobs/worker-pool'],
+  },
 ]

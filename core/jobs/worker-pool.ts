@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { type Transferable, Worker } from 'node:worker_threads'
 import { TaskQueue } from './task-queue.ts'
+import { newTerminationGate, terminate } from './termination.ts'
 
 export interface WorkerPoolOptions {
   /** The name of the threads in debuggers and crash reports. */
@@ -15,8 +16,8 @@ export interface WorkerPoolOptions {
   /** Heap limit of a thread in MiB. Exceeding it ends the thread, not the process. */
   heapMb?: number
   /**
-   * The program ends by itself soon after it is sent null. For programs that create zlib streams: terminating a thread
-   * while it creates one crashes the whole process (Node 26: "close before init").
+   * The program ends by itself soon after it is sent null. For programs that create zlib streams at any time; one that
+   * creates them in short synchronous work uses `withoutTermination` instead (termination.ts).
    */
   endsItself?: boolean
   /**
@@ -59,7 +60,7 @@ const ELAPSED_TIMES = 10
 export class WorkerPool<Task, Answer> {
   readonly threads = Math.max(1, Math.floor(availableParallelism() / 2))
   readonly #options: WorkerPoolOptions
-  readonly #workers = new Set<Worker>()
+  readonly #workers = new Map<Worker, ReturnType<typeof newTerminationGate>>()
   readonly #idle: Worker[] = []
   readonly #queue: TaskQueue
   #closed = false
@@ -89,7 +90,7 @@ export class WorkerPool<Task, Answer> {
   async close(): Promise<void> {
     this.#closed = true
     this.#queue.close(new Error('the process stops'))
-    await Promise.all([...this.#workers].map((worker) => this.#end(worker)))
+    await Promise.all([...this.#workers.keys()].map((worker) => this.#end(worker)))
   }
 
   async #perform(
@@ -111,7 +112,7 @@ export class WorkerPool<Task, Answer> {
       if (longestMs !== undefined) {
         stopTimer = limitProcessorTime(worker, longestMs, () => {
           reject(new WorkTookTooLong(`a worker thread took longer than ${longestMs} ms`))
-          void worker.terminate()
+          void this.#terminate(worker)
         })
       }
       worker.postMessage(task, transfer)
@@ -137,10 +138,11 @@ export class WorkerPool<Task, Answer> {
     const text = await program()
     if (this.#closed) throw new Error('the process stops')
     const resourceLimits = heapMb === undefined ? {} : { maxOldGenerationSizeMb: heapMb }
-    const worker = new Worker(text, { eval: true, name, resourceLimits })
+    const terminationGate = newTerminationGate()
+    const worker = new Worker(text, { eval: true, name, resourceLimits, workerData: { terminationGate } })
     // A later task notices that an idle worker has failed.
     worker.on('error', () => {})
-    this.#workers.add(worker)
+    this.#workers.set(worker, terminationGate)
     return worker
   }
 
@@ -153,15 +155,19 @@ export class WorkerPool<Task, Answer> {
       const at = this.#idle.indexOf(worker)
       if (at === -1) return
       this.#idle.splice(at, 1)
-      this.#workers.delete(worker)
-      void this.#end(worker)
+      void this.#end(worker).finally(() => this.#workers.delete(worker))
     }, this.#options.idleMs).unref()
+  }
+
+  async #terminate(worker: Worker): Promise<void> {
+    const gate = this.#workers.get(worker)
+    if (gate) await terminate(worker, gate)
   }
 
   /** Resolves once the thread has ended. */
   async #end(worker: Worker): Promise<void> {
     if (!this.#options.endsItself) {
-      await worker.terminate()
+      await this.#terminate(worker)
       return
     }
     // A thread that has ended emits no further `exit` event.

@@ -45,7 +45,7 @@ export default definePlugin(
     const folder = await scratchFolder(app.config.dataDir)
     const parts = { db, clock, events, log, storage, queue, limits }
     const worker = new Worker({
-      ...{ ...parts, executor, folder, changed: (job) => app.blender.changed(job) },
+      ...{ ...parts, images: app.images, executor, folder, changed: (job) => app.blender.changed(job) },
       found: (availability) => noteBlender(app, availability),
     })
     events.on('blender.job', ({ jobId }) => app.eventStreams.wake(jobId))

@@ -74,7 +74,7 @@ export class Thumbnails {
       const file = join(scratch, 'model.glb')
       await pipeline((await assets.open(assetId, { variant: 'source' })).stream, createWriteStream(file))
       const output = await made(join(scratch, 'output'))
-      if (await this.#run({ file, size: model.size }, output, signal)) {
+      if (await this.#run({ file, size: model.size, owner: asset.ownerId }, output, signal)) {
         await assets.setThumbnail(assetId, await readFile(join(output, PICTURE)))
       }
     } catch (error) {
@@ -86,7 +86,11 @@ export class Thumbnails {
   }
 
   /** @returns whether the picture exists now */
-  async #run(model: { file: string; size: number }, output: string, signal: AbortSignal): Promise<boolean> {
+  async #run(
+    { owner, ...model }: { file: string; size: number; owner: string },
+    output: string,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     let said = ''
     const end = await this.#parts.executor.run({
       id: `thumbnail-${randomText(12)}`,
@@ -100,7 +104,7 @@ export class Thumbnails {
     })
     signal.throwIfAborted()
     const done = end.ending === 'exited' && end.code === 0 && end.artifacts.includes(PICTURE)
-    if (done && (await refuse(output, PICTURE)) === null) return true
+    if (done && (await refuse(output, PICTURE, { images: this.#app.images, owner })) === null) return true
     this.#app.log.info({ ending: end.ending, said }, 'Blender made no picture of a model; the drawn one stays')
     return false
   }

@@ -1,5 +1,6 @@
 import type { Accessor, Document, Material, mat4, Node, Primitive } from '@gltf-transform/core'
 import { PNG } from 'pngjs'
+import { withoutTermination } from '../../../core/jobs/termination.ts'
 import { decodeTexture, type Pixels } from './textures.ts'
 
 const WIDTH = 512
@@ -52,7 +53,7 @@ export function drawModel(document: Document): Buffer | null {
   ]
   const canvas = { pixels, depths, width, height, project, left: MOST_EXAMINED }
   for (const surface of surfaces) paint(surface, canvas)
-  return PNG.sync.write(shrink(pixels, width, height))
+  return withoutTermination(() => PNG.sync.write(shrink(pixels, width, height)))
 }
 
 function surfacesOf(document: Document): Surface[] {

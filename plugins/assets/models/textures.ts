@@ -4,6 +4,7 @@ import ndarray from 'ndarray'
 import { lanczos3 } from 'ndarray-lanczos'
 import { PNG } from 'pngjs'
 import { readStructure } from '../../../core/images/structure.ts'
+import { withoutTermination } from '../../../core/jobs/termination.ts'
 
 const LONGEST_SIDE = 1024
 /** Larger textures are not changed: decoding them would cost more than it saves. */
@@ -52,7 +53,10 @@ function decode(bytes: Uint8Array): Pixels | null {
     // The declared size determines the memory allocation.
     if (!structure || structure.width * structure.height > MOST_PIXELS) return null
     // Not Skia: it multiplies colours by their alpha and turns pictures, which are data here.
-    if (structure.type === 'png') return PNG.sync.read(image)
+    if (structure.type === 'png') {
+      // The library decompresses interlaced pictures without a limit.
+      return image[28] === 0 ? withoutTermination(() => PNG.sync.read(image)) : null
+    }
     return jpeg.decode(image, { useTArray: true, maxMemoryUsageInMB: 1024, maxResolutionInMP: 68 })
   } catch {
     return null
@@ -74,7 +78,7 @@ function encode({ width, height, data }: Pixels, type: string): Uint8Array<Array
   const raw = Buffer.from(data.buffer, data.byteOffset, data.length)
   const bytes =
     type === 'image/png'
-      ? PNG.sync.write(Object.assign(new PNG({ width, height }), { data: raw }))
+      ? withoutTermination(() => PNG.sync.write(Object.assign(new PNG({ width, height }), { data: raw })))
       : jpeg.encode({ width, height, data: raw }, JPEG_QUALITY).data
   return new Uint8Array(bytes)
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ImageRefusal, type Images } from '../../../core/images/images.ts'
 import type { Storage } from '../../../drivers/storage/interface.ts'
 import type { Artifact, ArtifactName, JobAction } from '../schemas.ts'
 
@@ -24,13 +25,23 @@ const TYPES: Record<ArtifactName, string> = {
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 const LONGEST_INSPECTION = 4 * 1024 ** 2
 const LARGEST_PREVIEW = 16 * 1024 ** 2
+/** Of a preview, in pixels. */
+const LONGEST_SIDE = 1024
 
 /** The key contains the digest, so that a second run of a job never mixes with the bytes of the first. */
 export const artifactKey = (jobId: string, { name, sha256 }: Pick<Artifact, 'name' | 'sha256'>): string =>
   `blender/${jobId}/${sha256}/${name}`
 
-/** Returns why a file does not match its name, or null. The script may have written it, so it is untrusted. */
-export async function refuse(folder: string, name: ArtifactName): Promise<string | null> {
+/**
+ * Returns why a file does not match its name, or null. The script may have written it, so it is untrusted.
+ *
+ * @param by the player whose job it is, and the decoder of pictures
+ */
+export async function refuse(
+  folder: string,
+  name: ArtifactName,
+  by: { images: Images; owner: string },
+): Promise<string | null> {
   const file = join(folder, name)
   const { size } = await stat(file)
   if (name === 'inspection.json') {
@@ -42,7 +53,7 @@ export async function refuse(folder: string, name: ArtifactName): Promise<string
       return 'is no JSON'
     }
   }
-  if (name === 'preview.png') return size <= LARGEST_PREVIEW && (await isPicture(file)) ? null : 'is no picture'
+  if (name === 'preview.png') return size <= LARGEST_PREVIEW && (await isPicture(file, by)) ? null : 'is no picture'
   const head = Buffer.alloc(12)
   const handle = await open(file)
   try {
@@ -60,17 +71,17 @@ export async function refuse(folder: string, name: ArtifactName): Promise<string
   return blend || packed ? null : 'is no Blender file'
 }
 
-async function isPicture(file: string): Promise<boolean> {
+/** Whether a file is a PNG of at most 1024 × 1024 pixels that can be decoded. */
+async function isPicture(file: string, { images, owner }: { images: Images; owner: string }): Promise<boolean> {
   const bytes = await readFile(file)
-  if (!bytes.subarray(0, 8).equals(PNG) || bytes.length < 33) return false
-  const [width, height] = [bytes.readUInt32BE(16), bytes.readUInt32BE(20)]
-  if (width < 1 || height < 1 || width > 1024 || height > 1024) return false
-  const { PNG: Reader } = await import('pngjs')
+  if (!bytes.subarray(0, 8).equals(PNG)) return false
+  const task = { bytes, most: { side: LONGEST_SIDE, pixels: LONGEST_SIDE ** 2 }, leastSide: 1 }
   try {
-    Reader.sync.read(bytes)
+    await images.resize({ ...task, side: 16, fit: 'inside', format: 'png' }, { owner, background: true })
     return true
-  } catch {
-    return false
+  } catch (error) {
+    if (error instanceof ImageRefusal) return false
+    throw error
   }
 }
 

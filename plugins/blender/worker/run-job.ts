@@ -2,6 +2,7 @@ import { createWriteStream } from 'node:fs'
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import type { Images } from '../../../core/images/images.ts'
 import type { BlenderExecutor, InputFile, RunEnd } from '../../../drivers/blender/interface.ts'
 import type { Storage } from '../../../drivers/storage/interface.ts'
 import type { JobRow } from '../entities.ts'
@@ -18,6 +19,7 @@ const PREVIEW = { previewSize: 512, previewSamples: 16 }
 export interface RunParts {
   executor: BlenderExecutor
   storage: Storage
+  images: Images
   limits: BlenderLimits
   /** An existing folder for the temporary files of a run. */
   scratch: string
@@ -25,7 +27,10 @@ export interface RunParts {
 
 /** The input of a run: the job, its script, and its first scene. */
 export interface RunSubject {
-  job: Pick<JobRow, 'id' | 'action' | 'template' | 'parameters' | 'starterAssets' | 'faceLimit' | 'sourceJobId'>
+  job: Pick<
+    JobRow,
+    'id' | 'ownerId' | 'action' | 'template' | 'parameters' | 'starterAssets' | 'faceLimit' | 'sourceJobId'
+  >
   leaseId: string
   script: string | null
   source: Artifact | null
@@ -42,7 +47,7 @@ export async function runJob(
   subject: RunSubject,
   { signal, onProgress }: { signal: AbortSignal; onProgress(progress: number, stage: string): void },
 ): Promise<Outcome | null> {
-  const { executor, storage, limits, scratch } = parts
+  const { executor, storage, images, limits, scratch } = parts
   const { job, leaseId } = subject
   const folder = await mkdtemp(join(scratch, 'run-'))
   const log = new RunLog(onProgress)
@@ -63,7 +68,7 @@ export async function runJob(
       onLine: (line) => log.add(line),
     })
     if (end.ending === 'cancelled' || signal.aborted) return null
-    const failed = await failureOf(end, folder, names)
+    const failed = await failureOf(end, { folder, names, images, owner: job.ownerId })
     if (failed) return { status: 'failed', ...failed, log: log.text }
     const artifacts: Artifact[] = []
     for (const name of names) artifacts.push(await store(storage, { jobId: job.id, folder, name }))
@@ -92,7 +97,10 @@ interface Failure {
   message?: string
 }
 
-async function failureOf(end: RunEnd, folder: string, names: readonly Artifact['name'][]): Promise<Failure | null> {
+async function failureOf(
+  end: RunEnd,
+  { folder, names, ...by }: { folder: string; names: readonly Artifact['name'][]; images: Images; owner: string },
+): Promise<Failure | null> {
   if (end.ending === 'timeout') return { code: 'timeout' }
   if (end.ending === 'limit_exceeded')
     return { code: 'limit_exceeded', message: LIMITS[end.what] ?? `${end.what} is too large.` }
@@ -104,7 +112,7 @@ async function failureOf(end: RunEnd, folder: string, names: readonly Artifact['
   if (outcome.code) return outcome as Failure
   for (const name of names) {
     if (!end.artifacts.includes(name)) return { code: 'invalid_artifact', message: `${name} is missing.` }
-    const reason = await refuse(folder, name)
+    const reason = await refuse(folder, name, by)
     if (reason) return { code: 'invalid_artifact', message: `${name} ${reason}.` }
   }
   return null

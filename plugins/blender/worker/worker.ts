@@ -28,7 +28,7 @@ const ANNOUNCE_MS = 30_000
 /** The delay after a run that failed because of the storage or the machine, not the script. */
 const REST_MS = 5000
 
-type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'log'> & {
+type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'images' | 'log'> & {
   storage: Storage
   executor: BlenderExecutor
   queue: Queue

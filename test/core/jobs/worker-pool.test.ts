@@ -1,5 +1,8 @@
+import { join } from 'node:path'
+import { build } from 'esbuild'
 import t, { type Test } from 'tap'
 import { WorkerPool, WorkTookTooLong } from '../../../core/jobs/worker-pool.ts'
+import { inFull } from '../../kit/extent.ts'
 
 /** Answers `{ thread }` after `busyMs` of work, or fails as requested. */
 const PROGRAM = `
@@ -51,11 +54,16 @@ t.test('what one task breaks, the next does not see', async (t) => {
 })
 
 t.test('a limit is one of processor time, and a thread that only waits ends much later', async (t) => {
-  const pool = poolOf(t)
+  const pool = poolOf(t, { interactiveThreads: 1 })
   await pool.run({})
   t.ok((await pool.run({ idleMs: 600 }, { longestMs: 300 })).thread)
   await t.rejects(pool.run({ idleMs: 600_000 }, { longestMs: 30 }), WorkTookTooLong)
-  await t.rejects(pool.run({ busyMs: 600_000 }, { longestMs: 30 }), WorkTookTooLong)
+  const abort = new AbortController()
+  const waiting = pool.run({ idleMs: 600_000 }, { longestMs: 600, signal: abort.signal }).catch(() => 'waiting')
+  const busy = pool.run({ busyMs: 600_000 }, { longestMs: 700 }).catch(() => 'busy')
+  t.equal(await Promise.race([waiting, busy]), 'busy', 'long before ten times the limit')
+  abort.abort()
+  await waiting
 })
 
 t.test('all background tasks leave a thread for work that somebody waits for', async (t) => {
@@ -136,4 +144,47 @@ t.test('a program that ends itself is asked to, does what it is at, and what cam
   await pool.close()
   t.ok(await last)
   await t.rejects(pool.run({}), { message: 'the process stops' })
+})
+
+/** Bundles a program that may use the project's modules. */
+async function bundled(contents: string): Promise<() => Promise<string>> {
+  const stdin = { contents, resolveDir: join(import.meta.dirname, '../../..') }
+  const { outputFiles } = await build({ stdin, bundle: true, write: false, platform: 'node', format: 'cjs' })
+  return async () => outputFiles[0]?.text ?? ''
+}
+
+t.test('a thread is not terminated within work that forbids it', async (t) => {
+  const program = await bundled(`
+    import { parentPort } from 'node:worker_threads'
+    import { withoutTermination } from './core/jobs/termination.ts'
+    parentPort.on('message', (steps) => {
+      withoutTermination(() => {
+        Atomics.store(steps, 0, 1)
+        Atomics.notify(steps, 0)
+        for (const end = Date.now() + 200; Date.now() < end; );
+        Atomics.store(steps, 0, 2)
+      })
+      withoutTermination(() => Atomics.store(steps, 0, 3))
+      parentPort.postMessage('done')
+    })`)
+  const pool = new WorkerPool<Int32Array, string>({ name: 'test', program, idleMs: 60_000 })
+  t.teardown(() => pool.close())
+  const steps = new Int32Array(new SharedArrayBuffer(4))
+  const abort = new AbortController()
+  const run = pool.run(steps, { signal: abort.signal })
+  await Atomics.waitAsync(steps, 0, 0).value
+  abort.abort(new Error('nobody wants it any more'))
+  await t.rejects(run, { message: 'nobody wants it any more' })
+  t.equal(steps[0], 2, 'the work is complete, and the next did not begin')
+})
+
+inFull(t)?.test('a thread that creates zlib streams can be terminated at any time', async (t) => {
+  const program = await bundled(`
+    import { inflateSync, deflateSync } from 'node:zlib'
+    import { parentPort } from 'node:worker_threads'
+    import { withoutTermination } from './core/jobs/termination.ts'
+    const packed = deflateSync(Buffer.alloc(100))
+    parentPort.on('message', () => { for (;;) withoutTermination(() => inflateSync(packed)) })`)
+  const pool = poolOf(t, { program })
+  for (let round = 0; round < 300; round++) await t.rejects(pool.run({}, { longestMs: 20 }), WorkTookTooLong)
 })
