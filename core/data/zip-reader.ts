@@ -6,6 +6,9 @@ import { RandomAccessReader } from 'yauzl'
 /** Block size, which holds about seven hundred directory entries. */
 const BLOCK_BYTES = 64 * 1024
 
+/** The number of bytes that are read ahead for the contents of small files. */
+const AHEAD_BYTES = 1024 ** 2
+
 type Done = (error: Error | null, bytesRead?: number) => void
 
 /**
@@ -18,6 +21,8 @@ export class BlockReader extends RandomAccessReader {
   readonly #file: FileHandle
   #block = Buffer.alloc(0)
   #blockAt = 0
+  #ahead = Buffer.alloc(0)
+  #aheadAt = 0
 
   constructor(file: FileHandle) {
     super()
@@ -38,6 +43,27 @@ export class BlockReader extends RandomAccessReader {
       yield piece.subarray(0, bytesRead)
       at += bytesRead
     }
+  }
+
+  /**
+   * Returns some bytes, and reads ahead for calls with the positions that follow. A result may share its memory with
+   * others.
+   *
+   * @param end exclusive
+   */
+  async piece(start: number, end: number): Promise<Buffer> {
+    if (start < this.#aheadAt || end > this.#aheadAt + this.#ahead.length) {
+      const block = Buffer.allocUnsafeSlow(Math.max(AHEAD_BYTES, end - start))
+      let length = 0
+      while (length < end - start) {
+        const { bytesRead } = await this.#file.read(block, length, block.length - length, start + length)
+        if (bytesRead === 0) throw new Error('unexpected end of the file')
+        length += bytesRead
+      }
+      this.#ahead = block.subarray(0, length)
+      this.#aheadAt = start
+    }
+    return this.#ahead.subarray(start - this.#aheadAt, end - this.#aheadAt)
   }
 
   override read(buffer: Buffer, offset: number, length: number, position: number, done: Done): void {

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import { buffer } from 'node:stream/consumers'
 import type { FastifyInstance } from 'fastify'
 import { printablePath } from '../../../core/data/file-path.ts'
 import { Archive, type ArchivedFile } from '../../../core/data/zip-archive.ts'
@@ -7,12 +6,14 @@ import { InvalidRequest, isPlatformError } from '../../../core/errors.ts'
 import { DigestMismatch } from '../../../drivers/storage/interface.ts'
 import { forEach } from '../concurrency.ts'
 import type { DeployLimits } from '../schemas.ts'
-import { BATCHED_FILE_BYTES, BatchWriter } from '../uploads/batch-writer.ts'
+import { BatchWriter } from '../uploads/batch-writer.ts'
 import { contentsOf } from './contents.ts'
 import type { IgnoreRules } from './ignore-rules.ts'
 
 /** The number of large files that are unpacked concurrently. */
 const CONCURRENCY = 4
+/** The most bytes of small files that are kept in memory between the announcement and the upload. */
+const KEPT_BYTES = 16 * 1024 ** 2
 
 /** The result of publishing an archive. */
 export interface Published {
@@ -54,13 +55,8 @@ export async function publishArchive(
       const hint = nested ? ` There is a ${printablePath(nested)}: zip the folder that holds it.` : ''
       throw new InvalidRequest(`There is no index.html at the root of the archive.${hint}`)
     }
-    const byDigest = new Map<string, ArchivedFile>()
-    const announced = []
-    for (const archived of files) {
-      const sha256 = await archive.digest(archived)
-      byDigest.set(sha256, archived)
-      announced.push({ path: archived.path, size: archived.size, sha256 })
-    }
+    const contents = await digestAll(archive, files)
+    const announced = files.map(({ path, size }) => ({ path, size, sha256: contents.digests.get(path) as string }))
     const room = chosen ?? named ?? (await liveRoom(deploys, gameId, files))
     const { deployId, wanted } = await deploys.begin(playerId, {
       gameId,
@@ -69,20 +65,7 @@ export async function publishArchive(
       ...(room ? { room } : {}),
     })
     try {
-      const read = (sha256: string) => archive.read(byDigest.get(sha256) as ArchivedFile)
-      const batches = new BatchWriter((batch) => deploys.uploads.storeAll(deployId, batch))
-      for (const { sha256, size, path } of wanted) {
-        if (size > BATCHED_FILE_BYTES) continue
-        const bytes = await buffer(read(sha256))
-        if (hash('sha256', bytes) !== sha256) throw new DigestMismatch(path)
-        await batches.add({ sha256, bytes })
-      }
-      await batches.finish()
-      const large = wanted.filter(({ size }) => size > BATCHED_FILE_BYTES)
-      await forEach(CONCURRENCY, large, async ({ sha256, size }) => {
-        const body = read(sha256)
-        await deploys.uploads.store(deployId, { sha256, size }, body).finally(() => body.destroy())
-      })
+      await storeAll(deploys, deployId, archive, contents, wanted)
       await deploys.finalize(playerId, deployId)
     } catch (error) {
       // Nobody else can continue the deploy, because the archive is deleted with this request.
@@ -95,6 +78,60 @@ export async function publishArchive(
   } finally {
     archive.close()
   }
+}
+
+/** The contents of an archive. */
+interface Contents {
+  /** By path. */
+  digests: Map<string, string>
+  /** One file of each digest, in the order in which the archive holds them. */
+  files: Map<string, ArchivedFile>
+  /** The bytes of small files by digest, up to a limit for all. The others are unpacked again when they are stored. */
+  kept: Map<string, Buffer>
+}
+
+async function digestAll(archive: Archive, files: readonly ArchivedFile[]): Promise<Contents> {
+  const contents: Contents = { digests: new Map(), files: new Map(), kept: new Map() }
+  let left = KEPT_BYTES
+  const offsetOf = ({ entry }: ArchivedFile) => entry.relativeOffsetOfLocalHeader
+  for (const file of files.toSorted((a, b) => offsetOf(a) - offsetOf(b))) {
+    const bytes = archive.isSmall(file) ? await archive.readSmall(file) : null
+    const sha256 = bytes ? hash('sha256', bytes) : await archive.digest(file)
+    contents.digests.set(file.path, sha256)
+    if (contents.files.has(sha256)) continue
+    contents.files.set(sha256, file)
+    if (!bytes || bytes.length > left) continue
+    contents.kept.set(sha256, bytes)
+    left -= bytes.length
+  }
+  return contents
+}
+
+/** Stores the files that are missing: small ones in batches, and large ones as they are unpacked. */
+async function storeAll(
+  { uploads }: FastifyInstance['deploys'],
+  deployId: string,
+  archive: Archive,
+  { files, kept }: Contents,
+  missing: readonly { sha256: string }[],
+): Promise<void> {
+  const wanted = new Set(missing.map(({ sha256 }) => sha256))
+  const batches = new BatchWriter((batch) => uploads.storeAll(deployId, batch))
+  const large: (ArchivedFile & { sha256: string })[] = []
+  for (const [sha256, file] of files) {
+    if (!wanted.has(sha256)) continue
+    if (!archive.isSmall(file)) large.push({ ...file, sha256 })
+    else {
+      const bytes = kept.get(sha256) ?? (await archive.readSmall(file))
+      if (!kept.delete(sha256) && hash('sha256', bytes) !== sha256) throw new DigestMismatch(file.path)
+      await batches.add({ sha256, bytes })
+    }
+  }
+  await batches.finish()
+  await forEach(CONCURRENCY, large, async ({ sha256, ...file }) => {
+    const body = archive.read(file)
+    await uploads.store(deployId, { sha256, size: file.size }, body).finally(() => body.destroy())
+  })
 }
 
 /** Returns the path of the live build's room script if the new build has a file there. */

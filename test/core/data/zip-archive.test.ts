@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { deflateRawSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { Archive } from '../../../core/data/zip-archive.ts'
 import { amount } from '../../kit/extent.ts'
@@ -53,6 +54,31 @@ t.test('a directory of many blocks is read whole, and every file behind it', asy
     const texts = []
     for (const file of found) texts.push(Buffer.concat(await archive.read(file).toArray()).toString())
     t.same(texts, Object.values(files))
+  }
+})
+
+t.test('small files are read in one piece, in any order, as a stream reads them', async (t) => {
+  const noise = Buffer.from(Array.from({ length: 700_000 }, (_, index) => (index * index) % 251))
+  const entries = [
+    { name: 'empty', bytes: '' },
+    { name: 'empty and stored', bytes: '', method: 0 },
+    { name: 'stored', bytes: noise, method: 0 },
+    { name: 'deflated', bytes: noise },
+    { name: 'of one letter', bytes: Buffer.alloc(1024 ** 2, 'x') },
+    { name: 'with more behind', bytes: 'x', raw: Buffer.concat([deflateRawSync('x'), Buffer.alloc(300_000)]) },
+    { name: 'at the end', bytes: 'x' },
+    { name: 'large', bytes: Buffer.alloc(1024 ** 2 + 1, 'x') },
+  ]
+  const archive = await opened(t, zip(entries))
+  const files = await archive.files({ most: 10, isJunkFile })
+  const small = files.filter((file) => archive.isSmall(file))
+  t.same(
+    small.map(({ path }) => path),
+    entries.slice(0, -1).map(({ name }) => name),
+  )
+  for (const file of [...small, ...small.toReversed()]) {
+    const whole = Buffer.concat(await archive.read(file).toArray())
+    t.ok(whole.equals(await archive.readSmall(file)), file.path)
   }
 })
 
