@@ -112,4 +112,11 @@ export default [
     replace: '},',
     tests: ['plugins/deploy/history'],
   },
+  {
+    name: 'finalize takes a deploy that is removed meanwhile for one that is incomplete',
+    in: 'plugins/deploy',
+    find: "throw (await this.#isGone(deployId)) ? new NotFound('deploy') : error",
+    replace: 'throw error',
+    tests: ['plugins/deploy/removed-meanwhile'],
+  },
 ]

@@ -14,7 +14,7 @@ import { DeployRow, DeployUpload, ManifestRow } from './entities.ts'
 import { DeployIsLive, DeployIsPinned, NoPreviews, NothingToRestart, NotPinnable, NotRestorable } from './errors.ts'
 import { finalizePreview, goLive } from './go-live.ts'
 import { checkFiles } from './manifest/check-files.ts'
-import { type Contents, type Manifest, Manifests, serialize } from './manifest/manifests.ts'
+import { type Manifest, Manifests, serialize } from './manifest/manifests.ts'
 import { previewUrl } from './previews.ts'
 import { type NewBuild, publishFiles } from './publish-files.ts'
 import { toDeploy, toFinalized } from './record.ts'
@@ -220,7 +220,9 @@ export class Deploys {
     const { db, clock } = this.#parts
     await db.em().nativeUpdate(DeployRow, { id: deployId, state: 'uploading' }, { state: 'finalizing' })
     try {
-      await this.uploads.verify(deploy, (await this.manifests.contentsOf(deployId)) as Contents)
+      const contents = await this.manifests.contentsOf(deployId)
+      if (!contents) throw new NotFound('deploy')
+      await this.uploads.verify(deploy, contents)
       await verifyRoomScript(this, { ...this.#parts, check: this.#scriptCheck }, deploy.id)
       await this.#examine(deploy)
       const from = ['uploading', 'finalizing'] as const
@@ -241,7 +243,8 @@ export class Deploys {
       // state `finalizing` is treated like the open one everywhere.
       const reopen = db.em().nativeUpdate(DeployRow, { id: deployId, state: 'finalizing' }, { state: 'uploading' })
       await reopen.catch(() => {})
-      throw error
+      // What failed may be a consequence of the removal of the deploy.
+      throw (await this.#isGone(deployId)) ? new NotFound('deploy') : error
     }
     // A concurrent call may have been first, and another deploy may have gone live since. The result is the same.
     const after = await this.#mustOwn(playerId, deployId)
@@ -382,6 +385,14 @@ export class Deploys {
       throw isPlatformError(error) && error.statusCode === 404 ? new NotFound('deploy') : error
     })
     return { deploy, game }
+  }
+
+  /** Whether a deploy was removed. An error of the database tells nothing. */
+  #isGone(deployId: string): Promise<boolean> {
+    return this.row(deployId).then(
+      () => false,
+      (error) => error instanceof NotFound,
+    )
   }
 
   #examine(deploy: DeployRow): Promise<void> {
