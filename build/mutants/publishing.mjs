@@ -119,4 +119,18 @@ export default [
     replace: 'throw error',
     tests: ['plugins/deploy/removed-meanwhile'],
   },
+  {
+    name: 'a deploy that a crash has cut stays open',
+    in: 'plugins/deploy',
+    find: 'await this.#write(note)',
+    replace: '',
+    tests: ['plugins/deploy/left-behind'],
+  },
+  {
+    name: 'the copies of backups that a crash has cut stay',
+    in: 'plugins/host',
+    find: 'await copies.prepare()',
+    replace: '',
+    tests: ['plugins/deploy/left-behind'],
+  },
 ]
