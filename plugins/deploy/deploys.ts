@@ -117,11 +117,11 @@ export class Deploys {
    *
    * @param deployId the id that `unresumable.run` gives
    */
-  async begin(ownerId: string, { gameId, files, message, room }: NewDeploy, deployId?: string): Promise<BegunDeploy> {
-    const game = await this.#parts.games.mustOwn(ownerId, gameId)
-    checkFiles(files, this.#limits, room)
+  async begin(ownerId: string, deploy: NewDeploy, deployId?: string): Promise<BegunDeploy> {
+    const game = await this.#parts.games.mustOwn(ownerId, deploy.gameId)
+    checkFiles(deploy.files, this.#limits, deploy.room)
     await assertRoom(this.#parts.storage)
-    return beginDeploy(this.#parts, { ownerId, gameId: game.id, deployId }, { files, message, room })
+    return beginDeploy(this.#parts, { ownerId, gameId: game.id, deployId }, deploy)
   }
 
   /**
