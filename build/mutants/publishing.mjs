@@ -133,4 +133,25 @@ export default [
     replace: '',
     tests: ['plugins/deploy/left-behind'],
   },
+  {
+    name: 'a deploy may announce a file that its owner has with a false size',
+    in: 'plugins/deploy',
+    find: 'if (wrong[0]) throw new InvalidRequest(',
+    replace: 'if (wrong[20]) throw new InvalidRequest(',
+    tests: ['plugins/deploy/false-sizes'],
+  },
+  {
+    name: 'a false size counts when the file became the owner’s later',
+    in: 'plugins/deploy',
+    find: 'if (wrong[0]) throw new IncompleteDeploy(',
+    replace: 'if (wrong[20]) throw new IncompleteDeploy(',
+    tests: ['plugins/deploy/false-sizes'],
+  },
+  {
+    name: 'a file is read beyond its size',
+    in: 'plugins/deploy',
+    find: 'return storage.get(blobKey(sha256), { start, end: Math.min(end, size - 1) })',
+    replace: 'return storage.get(blobKey(sha256), end === size - 1 ? undefined : { start, end })',
+    tests: ['plugins/deploy/false-sizes'],
+  },
 ]

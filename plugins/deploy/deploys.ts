@@ -1,18 +1,29 @@
+import type { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
-import { isPlatformError, NotFound } from '../../core/errors.ts'
+import type { ByteRange } from '../../core/data/byte-range.ts'
+import { InvalidRequest, isPlatformError, NotFound } from '../../core/errors.ts'
 import { cutPage, type PageQuery } from '../../core/http/pagination.ts'
 import { isId } from '../../core/ids.ts'
 import { assertRoom, type Storage } from '../../drivers/storage/interface.ts'
 import type { Game } from '../games/index.ts'
 import { type BegunDeploy, beginDeploy } from './begin-deploy.ts'
-import { blobKey } from './blobs/blobs.ts'
+import { blobKey, openBlob } from './blobs/blobs.ts'
+import { falseSizes } from './blobs/false-sizes.ts'
 import { examineDeploy } from './builds/examine-deploy.ts'
 import { isolationOf } from './builds/isolation.ts'
 import { BundleAddresses } from './bundle/bundle-address.ts'
 import { copyDeploy, type DeployCopy } from './copy-deploy.ts'
 import { DraftBuilds, isDraftId } from './drafts/draft-builds.ts'
 import { DeployRow, DeployUpload } from './entities.ts'
-import { DeployIsLive, DeployIsPinned, NoPreviews, NothingToRestart, NotPinnable, NotRestorable } from './errors.ts'
+import {
+  DeployIsLive,
+  DeployIsPinned,
+  IncompleteDeploy,
+  NoPreviews,
+  NothingToRestart,
+  NotPinnable,
+  NotRestorable,
+} from './errors.ts'
 import { finalizePreview, goLive } from './go-live.ts'
 import { checkFiles } from './manifest/check-files.ts'
 import { type Manifest, Manifests } from './manifest/manifests.ts'
@@ -121,6 +132,9 @@ export class Deploys {
     const game = await this.#parts.games.mustOwn(ownerId, deploy.gameId)
     checkFiles(deploy.files, this.#limits, deploy.room)
     await assertRoom(this.#parts.storage)
+    const contents = new Map(deploy.files.map(({ sha256, size, path }) => [sha256, { size, path }]))
+    const wrong = await falseSizes({ ...this.#parts, manifests: this.manifests }, game, contents)
+    if (wrong[0]) throw new InvalidRequest(`${wrong[0].path} ${wrong[0].message}.`).with({ details: wrong })
     return beginDeploy(this.#parts, { ownerId, gameId: game.id, deployId }, deploy)
   }
 
@@ -184,6 +198,9 @@ export class Deploys {
       const contents = await this.manifests.contentsOf(deployId)
       if (!contents) throw new NotFound('deploy')
       await this.uploads.verify(deploy, contents)
+      // The files may have become the owner's after the announcement.
+      const wrong = await falseSizes({ ...this.#parts, manifests: this.manifests }, game, contents)
+      if (wrong[0]) throw new IncompleteDeploy(`${wrong[0].path} ${wrong[0].message}`).with({ details: wrong })
       await verifyRoomScript(this, { ...this.#parts, check: this.#scriptCheck }, deploy.id)
       await this.#examine(deploy)
       const from = ['uploading', 'finalizing'] as const
@@ -325,6 +342,11 @@ export class Deploys {
     const examined = isDraftId(deployId) ? await this.drafts.baseOf(deployId) : deployId
     const build = examined === null ? null : (await this.row(examined)).build
     return isolationOf(settings.crossOriginIsolated, build ?? null).on
+  }
+
+  /** Streams the bytes of a file of a manifest, or a range of them. @throws BlobNotFound */
+  openBlob(file: { sha256: string; size: number }, range?: ByteRange): Promise<Readable> {
+    return openBlob(this.#parts.storage, file, range)
   }
 
   /** Returns the storage key of a file's bytes. */
