@@ -383,7 +383,7 @@ export default [
     in: 'plugins/ai',
     find: 'if (hasTooMany(schema)) throw',
     replace: 'if (hasTooMany({})) throw',
-    tests: ['plugins/ai/schema-check'],
+    tests: ['plugins/ai/object-schema'],
   },
   {
     name: 'refused schemas of AI requests are not limited',

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
-import { mkdir, readdir, stat, unlink } from 'node:fs/promises'
+import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -9,7 +9,7 @@ import { isLeftBehind, OWN_PREFIX } from './sharing/process-files.ts'
 
 export const UploadCut = defineError('invalid_request', 400, 'The upload was cut off.')
 
-/** Stores uploads on the disk while they are examined. */
+/** Holds files on the disk for a request: uploads while they are examined, copies while they are sent. */
 export class Spool {
   readonly #folder: string
 
@@ -63,9 +63,8 @@ export class Spool {
     }
   }
 
+  /** Removes a file, or a folder of this name with all that is in it. */
   async remove(path: string): Promise<void> {
-    await unlink(path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOENT') throw error
-    })
+    await rm(path, { recursive: true, force: true })
   }
 }

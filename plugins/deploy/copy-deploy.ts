@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { NotFound } from '../../core/errors.ts'
-import { newId } from '../../core/ids.ts'
 import { chunksOf, reserve } from './blobs/blobs.ts'
 import { DeployRow, DeployUpload, ManifestRow } from './entities.ts'
 import { blobsIn, STORED_KIND } from './stored-bytes.ts'
@@ -21,17 +20,17 @@ export interface DeployCopy {
 /**
  * Begins a deploy with the files of another one, which all count as uploaded. Both deploys share the stored bytes.
  *
- * @returns the id of the deploy, which still has to be finalized
+ * @param deployId of the deploy, which still has to be finalized
  * @throws NotFound when the other deploy was removed meanwhile, or was never finalized
  * @throws QuotaExceeded when its files are more than the owner may store
  * @throws BlobBusy
  */
 export async function copyDeploy(
   { db, clock, quotas }: Pick<FastifyInstance, 'db' | 'clock' | 'quotas'>,
+  deployId: string,
   { from, gameId, ownerId, message }: DeployCopy,
-): Promise<string> {
+): Promise<void> {
   const createdAt = clock.now()
-  const deployId = newId('dep', createdAt)
   await db.transaction(async (em) => {
     const manifest = await em.findOne(ManifestRow, { deployId: from })
     if (!manifest) throw new NotFound('deploy')
@@ -56,5 +55,4 @@ export async function copyDeploy(
       )
     }
   })
-  return deployId
 }

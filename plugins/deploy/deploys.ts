@@ -1,20 +1,32 @@
+import type { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
-import { isPlatformError, NotFound } from '../../core/errors.ts'
+import type { ByteRange } from '../../core/data/byte-range.ts'
+import { InvalidRequest, isPlatformError, NotFound } from '../../core/errors.ts'
 import { cutPage, type PageQuery } from '../../core/http/pagination.ts'
-import { isId, newId } from '../../core/ids.ts'
+import { isId } from '../../core/ids.ts'
 import { assertRoom, type Storage } from '../../drivers/storage/interface.ts'
 import type { Game } from '../games/index.ts'
-import { blobKey, ownedOfReserved, reserve } from './blobs/blobs.ts'
+import { type BegunDeploy, beginDeploy } from './begin-deploy.ts'
+import { blobKey, openBlob } from './blobs/blobs.ts'
+import { falseSizes } from './blobs/false-sizes.ts'
 import { examineDeploy } from './builds/examine-deploy.ts'
 import { isolationOf } from './builds/isolation.ts'
 import { BundleAddresses } from './bundle/bundle-address.ts'
 import { copyDeploy, type DeployCopy } from './copy-deploy.ts'
 import { DraftBuilds, isDraftId } from './drafts/draft-builds.ts'
-import { DeployRow, DeployUpload, ManifestRow } from './entities.ts'
-import { DeployIsLive, DeployIsPinned, NoPreviews, NothingToRestart, NotPinnable, NotRestorable } from './errors.ts'
+import { DeployRow, DeployUpload } from './entities.ts'
+import {
+  DeployIsLive,
+  DeployIsPinned,
+  IncompleteDeploy,
+  NoPreviews,
+  NothingToRestart,
+  NotPinnable,
+  NotRestorable,
+} from './errors.ts'
 import { finalizePreview, goLive } from './go-live.ts'
 import { checkFiles } from './manifest/check-files.ts'
-import { type Contents, type Manifest, Manifests, serialize } from './manifest/manifests.ts'
+import { type Manifest, Manifests } from './manifest/manifests.ts'
 import { previewUrl } from './previews.ts'
 import { type NewBuild, publishFiles } from './publish-files.ts'
 import { toDeploy, toFinalized } from './record.ts'
@@ -22,8 +34,9 @@ import { pinDeploy, removeDeploy } from './retention.ts'
 import { RoomScriptCheck } from './room-script/check.ts'
 import { RoomScripts } from './room-script/room-scripts.ts'
 import { verifyRoomScript } from './room-script/verify.ts'
-import type { Deploy, DeployLimits, FinalizedDeploy, NewDeploy, NewFile, StartedDeploy } from './schemas.ts'
-import { releaseStorage, STORED_KIND } from './stored-bytes.ts'
+import type { Deploy, DeployLimits, FinalizedDeploy, NewDeploy, StartedDeploy } from './schemas.ts'
+import { releaseStorage } from './stored-bytes.ts'
+import { UnresumableDeploys } from './unresumable.ts'
 import { isFinalized, Uploads } from './uploads/uploads.ts'
 
 declare module '../../core/events.ts' {
@@ -36,9 +49,6 @@ declare module '../../core/events.ts' {
     'rooms.restart': { gameId: string }
   }
 }
-
-/** The time for which a deploy accepts uploads. */
-const UPLOADS_END_MS = 24 * 60 * 60 * 1000
 
 interface FinalizeOptions {
   preview?: boolean
@@ -54,7 +64,7 @@ interface Found {
 
 type Parts = Pick<
   FastifyInstance,
-  'db' | 'clock' | 'events' | 'games' | 'jobs' | 'keys' | 'origins' | 'quotas' | 'workerPrograms'
+  'config' | 'db' | 'clock' | 'events' | 'games' | 'jobs' | 'keys' | 'origins' | 'quotas' | 'workerPrograms'
 > & {
   storage: Storage
 }
@@ -72,6 +82,8 @@ export class Deploys {
   /** The addresses at which clients upload many files at once. */
   readonly bundles: BundleAddresses
   readonly roomScripts: RoomScripts
+  /** Deploys that only this process can continue. */
+  readonly unresumable: UnresumableDeploys
   readonly #scriptCheck: RoomScriptCheck
   readonly #parts: Parts
   readonly #limits: DeployLimits
@@ -89,6 +101,7 @@ export class Deploys {
       manifests: this.manifests,
     })
     this.#scriptCheck = new RoomScriptCheck(parts.workerPrograms)
+    this.unresumable = new UnresumableDeploys(parts, (deployId, failure) => this.fail(deployId, failure))
     parts.events.on('deploy.compressed', ({ deployId }) => this.manifests.forget(deployId))
     parts.events.on('deploy.removed', ({ deployId }) => this.manifests.forget(deployId))
   }
@@ -110,53 +123,19 @@ export class Deploys {
     return { deployId, uploads, ...bundle, expiresAt: expiresAt.toISOString(), unchanged }
   }
 
-  /** Does the same as `start`, for callers that provide the bytes themselves by `uploads.store`. */
-  async begin(
-    ownerId: string,
-    { gameId, files, message, room }: NewDeploy,
-  ): Promise<{ deployId: string; wanted: NewFile[]; expiresAt: Date; unchanged: number }> {
-    const { db, clock, games, quotas } = this.#parts
-    const game = await games.mustOwn(ownerId, gameId)
-    checkFiles(files, this.#limits, room)
+  /**
+   * Does the same as `start`, for callers that provide the bytes themselves by `uploads.store`.
+   *
+   * @param deployId the id that `unresumable.run` gives
+   */
+  async begin(ownerId: string, deploy: NewDeploy, deployId?: string): Promise<BegunDeploy> {
+    const game = await this.#parts.games.mustOwn(ownerId, deploy.gameId)
+    checkFiles(deploy.files, this.#limits, deploy.room)
     await assertRoom(this.#parts.storage)
-    const createdAt = clock.now()
-    const expiresAt = new Date(createdAt.getTime() + UPLOADS_END_MS)
-    const deployId = newId('dep', createdAt)
-    const wanted = new Map(files.map((file) => [file.sha256, file]))
-    const digests = [...wanted.keys()].sort()
-    const blobs = [...wanted.values()].map(({ sha256, size }) => ({ sha256, bytes: size }))
-    const { owned, unchanged } = await db.transaction(async (em) => {
-      await reserve(em, digests, createdAt)
-      const owned = await ownedOfReserved(em, ownerId, digests)
-      const unchanged = files.filter((file) => owned.has(file.sha256)).length
-      const uploaded = blobs.reduce((sum, { sha256, bytes }) => sum + (owned.has(sha256) ? 0 : bytes), 0)
-      await quotas.add(em, ownerId, { kind: STORED_KIND, blobs }, { uploaded })
-      await em.insert(ManifestRow, { deployId, files: serialize(files) })
-      await em.insert(DeployRow, {
-        id: deployId,
-        gameId: game.id,
-        ownerId,
-        state: 'uploading',
-        message: message?.trim() || null,
-        failure: null,
-        fileCount: files.length,
-        unchangedCount: unchanged,
-        totalBytes: files.reduce((sum, file) => sum + file.size, 0),
-        createdAt,
-        expiresAt,
-        liveAt: null,
-        pinned: false,
-        roomPath: room ?? null,
-        build: null,
-      })
-      return { owned, unchanged }
-    })
-    return {
-      deployId,
-      wanted: [...wanted.values()].filter((file) => !owned.has(file.sha256)),
-      expiresAt,
-      unchanged,
-    }
+    const contents = new Map(deploy.files.map(({ sha256, size, path }) => [sha256, { size, path }]))
+    const wrong = await falseSizes({ ...this.#parts, manifests: this.manifests }, game, contents)
+    if (wrong[0]) throw new InvalidRequest(`${wrong[0].path} ${wrong[0].message}.`).with({ details: wrong })
+    return beginDeploy(this.#parts, { ownerId, gameId: game.id, deployId }, deploy)
   }
 
   /**
@@ -178,14 +157,10 @@ export class Deploys {
    */
   async copy(copy: DeployCopy): Promise<FinalizedDeploy & { deployId: string }> {
     await this.#parts.games.mustOwn(copy.ownerId, copy.gameId)
-    const deployId = await copyDeploy(this.#parts, copy)
-    try {
+    return this.unresumable.run(async (deployId) => {
+      await copyDeploy(this.#parts, deployId, copy)
       return { deployId, ...(await this.finalize(copy.ownerId, deployId)) }
-    } catch (error) {
-      // Nobody else can continue the deploy.
-      await this.fail(deployId, isPlatformError(error) ? error.message : 'The server made a mistake.').catch(() => {})
-      throw error
-    }
+    })
   }
 
   /**
@@ -220,7 +195,12 @@ export class Deploys {
     const { db, clock } = this.#parts
     await db.em().nativeUpdate(DeployRow, { id: deployId, state: 'uploading' }, { state: 'finalizing' })
     try {
-      await this.uploads.verify(deploy, (await this.manifests.contentsOf(deployId)) as Contents)
+      const contents = await this.manifests.contentsOf(deployId)
+      if (!contents) throw new NotFound('deploy')
+      await this.uploads.verify(deploy, contents)
+      // The files may have become the owner's after the announcement.
+      const wrong = await falseSizes({ ...this.#parts, manifests: this.manifests }, game, contents)
+      if (wrong[0]) throw new IncompleteDeploy(`${wrong[0].path} ${wrong[0].message}`).with({ details: wrong })
       await verifyRoomScript(this, { ...this.#parts, check: this.#scriptCheck }, deploy.id)
       await this.#examine(deploy)
       const from = ['uploading', 'finalizing'] as const
@@ -241,7 +221,8 @@ export class Deploys {
       // state `finalizing` is treated like the open one everywhere.
       const reopen = db.em().nativeUpdate(DeployRow, { id: deployId, state: 'finalizing' }, { state: 'uploading' })
       await reopen.catch(() => {})
-      throw error
+      // What failed may be a consequence of the removal of the deploy.
+      throw (await this.#isGone(deployId)) ? new NotFound('deploy') : error
     }
     // A concurrent call may have been first, and another deploy may have gone live since. The result is the same.
     const after = await this.#mustOwn(playerId, deployId)
@@ -363,6 +344,11 @@ export class Deploys {
     return isolationOf(settings.crossOriginIsolated, build ?? null).on
   }
 
+  /** Streams the bytes of a file of a manifest, or a range of them. @throws BlobNotFound */
+  openBlob(file: { sha256: string; size: number }, range?: ByteRange): Promise<Readable> {
+    return openBlob(this.#parts.storage, file, range)
+  }
+
   /** Returns the storage key of a file's bytes. */
   blobKey(sha256: string): string {
     return blobKey(sha256)
@@ -382,6 +368,14 @@ export class Deploys {
       throw isPlatformError(error) && error.statusCode === 404 ? new NotFound('deploy') : error
     })
     return { deploy, game }
+  }
+
+  /** Whether a deploy was removed. An error of the database tells nothing. */
+  #isGone(deployId: string): Promise<boolean> {
+    return this.row(deployId).then(
+      () => false,
+      (error) => error instanceof NotFound,
+    )
   }
 
   #examine(deploy: DeployRow): Promise<void> {

@@ -46,6 +46,11 @@ export default definePlugin(
   },
   async (app, _config, limits) => {
     app.decorate('deploys', new Deploys(app, limits))
+    const cut = await app.deploys.unresumable.endLeftBehind().catch((error) => {
+      app.log.warn({ err: error }, 'deploys that a crash has cut could not be ended; the next start tries again')
+      return 0
+    })
+    if (cut > 0) app.log.info({ deploys: cut }, 'ended deploys that a crash had cut')
     app.games.hasPreview = async (gameId, short) => (await app.deploys.byPreview(gameId, short)) !== null
     const collector = new GarbageCollector(app)
     app.jobs.every('deploy/tidy', 60, ({ signal }) => collector.run(signal))

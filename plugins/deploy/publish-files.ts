@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { InvalidRequest, isPlatformError, NotFound } from '../../core/errors.ts'
+import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import { type Game, NotBasedOnLive } from '../games/index.ts'
 import type { Manifest } from './manifest/manifests.ts'
 import type { FinalizedDeploy, NewDeploy, NewFile } from './schemas.ts'
@@ -27,14 +27,14 @@ export interface NewBuild {
 interface Deploying {
   manifest(deployId: string): Promise<Manifest | null>
   get(playerId: string, deployId: string): Promise<{ room: string | null }>
-  begin(ownerId: string, deploy: NewDeploy): Promise<{ deployId: string; wanted: NewFile[] }>
+  begin(ownerId: string, deploy: NewDeploy, deployId: string): Promise<{ deployId: string; wanted: NewFile[] }>
   readonly uploads: { store(deployId: string, expected: ExpectedFile, body: Readable): Promise<void> }
   finalize(
     playerId: string,
     deployId: string,
     options: { preview?: boolean; expectedLive?: string | null },
   ): Promise<FinalizedDeploy>
-  fail(deployId: string, failure: string): Promise<void>
+  readonly unresumable: { run<Result>(work: (deployId: string) => Promise<Result>): Promise<Result> }
 }
 
 /** @see Deploys.publish */
@@ -68,13 +68,14 @@ export async function publishFiles(
   const { message, preview = false } = build
   const liveRoom = live && liveDeployId ? (await deploys.get(playerId, liveDeployId)).room : null
   const room = build.room === undefined ? liveRoom && listed.has(liveRoom) && liveRoom : build.room
-  const { deployId, wanted } = await deploys.begin(playerId, {
+  const announced = {
     gameId: game.id,
     files: [...listed.values()],
     ...(message ? { message } : {}),
     ...(room ? { room } : {}),
-  })
-  try {
+  }
+  return deploys.unresumable.run(async (deployId) => {
+    const { wanted } = await deploys.begin(playerId, announced, deployId)
     for (const { sha256, size } of wanted) {
       const content = bytes.get(sha256)
       // A file of the live build belongs to the owner, so it is not among the missing ones.
@@ -85,9 +86,5 @@ export async function publishFiles(
     const expects = !preview && (!build.whole || build.basedOn !== undefined)
     const options = { preview, ...(expects ? { expectedLive: liveDeployId } : {}) }
     return { deployId, ...(await deploys.finalize(playerId, deployId, options)) }
-  } catch (error) {
-    // Nobody else has the bytes, so the deploy can't be continued.
-    await deploys.fail(deployId, isPlatformError(error) ? error.message : 'The server made a mistake.').catch(() => {})
-    throw error
-  }
+  })
 }

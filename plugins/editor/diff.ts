@@ -23,12 +23,12 @@ export const isText = (contentType: string): boolean =>
  * @throws NotFound
  */
 export async function compare(
-  parts: Pick<FastifyInstance, 'deploys' | 'storage'> & { drafts: Drafts },
+  parts: Pick<FastifyInstance, 'deploys'> & { drafts: Drafts },
   playerId: string,
   idOrSlug: string,
   { from, to }: { from?: string; to?: string },
 ): Promise<Comparison> {
-  const { drafts, deploys, storage } = parts
+  const { drafts, deploys } = parts
   const game = await drafts.mustEdit(playerId, idOrSlug)
   const deployed = async (deployId: string): Promise<Files> => {
     const deploy = await deploys.get(playerId, deployId)
@@ -46,10 +46,10 @@ export async function compare(
   let room = TEXTS_BYTES
   const sideOf = async (file: { sha256: string; size: number; contentType: string } | undefined) => {
     if (!file) return null
-    const { sha256, size, contentType } = file
+    const { size, contentType } = file
     if (size > TEXT_BYTES || size > room || !isText(contentType)) return { size, text: null }
     room -= size
-    const bytes = await buffer(await storage.get(deploys.blobKey(sha256)))
+    const bytes = await buffer(await deploys.openBlob(file))
     return { size, text: bytes.toString() }
   }
   const paths = [...new Set([...before.keys(), ...after.keys()])].sort()

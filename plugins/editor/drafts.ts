@@ -109,7 +109,7 @@ export class Drafts {
       sha256,
       contentType: 'contentType' in found ? found.contentType : mediaTypeOf(path),
       revision: change?.revision ?? 0,
-      open: (range) => this.#parts.storage.get(this.#parts.deploys.blobKey(sha256), range),
+      open: (range) => this.#parts.deploys.openBlob({ sha256, size }, range),
     }
   }
 

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import { isPlatformError } from '../../core/errors.ts'
 import type { FinalizedDeploy } from '../deploy/index.ts'
 import { NotBasedOnLive } from '../games/index.ts'
 import { filesOf, roomOf } from './draft-files.ts'
@@ -27,31 +26,30 @@ export async function publishDraft(
   if (base.deployId !== game.liveDeployId) throw new DraftOutdated()
   const files = filesOf(base, changes)
   const room = roomOf(base, row, files)
-  const { deployId, wanted } = await deploys.begin(playerId, {
+  const announced = {
     gameId: game.id,
     files: [...files.values()],
     ...(message ? { message } : {}),
     ...(room ? { room } : {}),
-  })
-  let live: FinalizedDeploy
-  try {
-    await deploys.uploads.adopt(
-      deployId,
-      wanted.map(({ sha256 }) => sha256),
-    )
-    live = await deploys.finalize(playerId, deployId, { expectedLive: base.deployId })
-  } catch (error) {
-    // Nobody else can continue the deploy.
-    const reason = isPlatformError(error) ? error.message : 'The server made a mistake.'
-    await deploys.fail(deployId, reason).catch(() => {})
-    throw error instanceof NotBasedOnLive ? new DraftOutdated() : error
   }
+  const live = await deploys.unresumable
+    .run(async (deployId) => {
+      const { wanted } = await deploys.begin(playerId, announced, deployId)
+      await deploys.uploads.adopt(
+        deployId,
+        wanted.map(({ sha256 }) => sha256),
+      )
+      return { deployId, ...(await deploys.finalize(playerId, deployId, { expectedLive: base.deployId })) }
+    })
+    .catch((error) => {
+      throw error instanceof NotBasedOnLive ? new DraftOutdated() : error
+    })
   const published = new Map(changes.map(({ path, revision }) => [path, revision]))
   await drafts.store.change(game, playerId, async (draft) => {
     await draft.em.nativeUpdate(
       DraftRow,
       { gameId: game.id },
-      { baseDeployId: deployId, ...(draft.row.room === row.room ? { room: null } : {}) },
+      { baseDeployId: live.deployId, ...(draft.row.room === row.room ? { room: null } : {}) },
     )
     for (const { path, revision } of [...draft.files.values()]) {
       if (published.get(path) === revision) await drafts.store.drop(draft, path)
@@ -59,5 +57,5 @@ export async function publishDraft(
     await drafts.store.touch(draft)
   })
   await drafts.announce(game.id)
-  return { deployId, ...live }
+  return live
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
-import { isPlatformError, NotFound } from '../../core/errors.ts'
+import { NotFound } from '../../core/errors.ts'
 import type { Game } from '../games/index.ts'
 import { findStarter } from './catalog.ts'
 import { filesOf, type StarterFile } from './files.ts'
@@ -53,17 +53,12 @@ export class Starters {
     }))
     const byDigest = new Map(hashed.map(({ bytes, announced }) => [announced.sha256, bytes]))
     const announced = hashed.map((file) => file.announced)
-    const { deployId, wanted } = await deploys.begin(playerId, { ...deploy, files: announced })
-    try {
+    await deploys.unresumable.run(async (deployId) => {
+      const { wanted } = await deploys.begin(playerId, { ...deploy, files: announced }, deployId)
       for (const { sha256, size } of wanted) {
         await deploys.uploads.store(deployId, { sha256, size }, Readable.from([byDigest.get(sha256)]))
       }
       await deploys.finalize(playerId, deployId)
-    } catch (error) {
-      // Nobody else can continue the deploy.
-      const reason = isPlatformError(error) ? error.message : 'The server made a mistake.'
-      await deploys.fail(deployId, reason).catch(() => {})
-      throw error
-    }
+    })
   }
 }

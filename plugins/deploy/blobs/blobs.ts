@@ -1,9 +1,24 @@
+import { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { SqlEntityManager } from '@mikro-orm/sql'
+import type { ByteRange } from '../../../core/data/byte-range.ts'
 import type { Database } from '../../../core/data/database.ts'
+import type { Storage } from '../../../drivers/storage/interface.ts'
 import { BlobBusy } from '../errors.ts'
 
 /** Returns the storage key of a build's bytes, which depends only on their digest. */
 export const blobKey = (sha256: string): string => `blobs/${sha256.slice(0, 2)}/${sha256}`
+
+/** Streams the bytes of a build's file, and never more than its announced size. @throws BlobNotFound */
+export function openBlob(
+  storage: Storage,
+  { sha256, size }: { sha256: string; size: number },
+  { start, end }: ByteRange = { start: 0, end: size - 1 },
+): Promise<Readable> {
+  // A range can't be empty.
+  if (size === 0) return Promise.resolve(Readable.from([]))
+  return storage.get(blobKey(sha256), { start, end: Math.min(end, size - 1) })
+}
 
 /**
  * The key of bytes that a client sent straight to the storage. It differs from the key of the blob, so that an existing
@@ -38,6 +53,7 @@ const OWNED = `select sha256 from owner_blobs where owner_id = ? and sha256 in (
 export async function ownedBy(db: Database, ownerId: string, digests: readonly string[]): Promise<Set<string>> {
   const owned = new Set<string>()
   for (const chunk of chunksOf(digests)) {
+    await nextTurn()
     const rows = await db.query<{ sha256: string }>(OWNED, [ownerId, ...chunk])
     for (const { sha256 } of rows) owned.add(sha256)
   }

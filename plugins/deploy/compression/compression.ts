@@ -1,8 +1,9 @@
+import { hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type { FastifyInstance } from 'fastify'
 import { BlobNotFound, type Storage } from '../../../drivers/storage/interface.ts'
-import { blobKey, chunksOf, PLACEHOLDERS, reserve } from '../blobs/blobs.ts'
+import { blobKey, chunksOf, openBlob, PLACEHOLDERS, reserve } from '../blobs/blobs.ts'
 import { forEach } from '../concurrency.ts'
 import type { Deploys } from '../deploys.ts'
 import { BlobVariant } from '../entities.ts'
@@ -63,7 +64,7 @@ export class Compression {
     await forEach(this.#compressor.threads, todo, async (sha256) => {
       signal.throwIfAborted()
       if ((await this.#liveOf(gameId)) !== deployId) return
-      untold = (await this.#compress(sha256, signal)) || untold
+      untold = (await this.#compress({ sha256, size: sizes.get(sha256) as number }, signal)) || untold
       if (untold && clock.now().getTime() - toldAt >= TELL_EVERY_MS) await tell()
     })
     if (untold) await tell()
@@ -92,16 +93,19 @@ export class Compression {
   }
 
   /** @returns whether a new compressed form exists */
-  async #compress(sha256: string, signal: AbortSignal): Promise<boolean> {
+  async #compress(file: { sha256: string; size: number }, signal: AbortSignal): Promise<boolean> {
+    const { sha256 } = file
     const { storage, db, clock } = this.#parts
     let bytes: Buffer
     try {
-      bytes = await buffer(await storage.get(blobKey(sha256)))
+      bytes = await buffer(await openBlob(storage, file))
     } catch (error) {
       // The deploy was removed in the meantime, together with its bytes.
       if (error instanceof BlobNotFound) return false
       throw error
     }
+    // The forms are everybody's who has these bytes.
+    if (hash('sha256', bytes) !== sha256) return false
     const variants = await this.#compressor.compress(bytes, signal)
     const kept = variants.filter((variant) => variant.bytes.length <= bytes.length * WORTH)
     await db.transaction((em) => reserve(em, kept.map((variant) => variant.sha256).sort(), clock.now()))

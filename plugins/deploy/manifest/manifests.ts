@@ -66,12 +66,14 @@ export class Manifests {
     return kept.contents
   }
 
-  /** Returns the path and the digest of a deploy's room script; null when it has none. */
-  async roomScriptOf(deployId: string): Promise<{ gameId: string | null; path: string; sha256: string } | null> {
+  /** Returns the path, the digest and the size of a deploy's room script; null when it has none. */
+  async roomScriptOf(
+    deployId: string,
+  ): Promise<{ gameId: string | null; path: string; sha256: string; size: number } | null> {
     const kept = await this.#get(deployId)
     const path = kept?.roomPath ?? null
     const file = path === null ? undefined : kept?.manifest.get(path)
-    return kept && path !== null && file ? { gameId: kept.gameId, path, sha256: file.sha256 } : null
+    return kept && path !== null && file ? { gameId: kept.gameId, path, sha256: file.sha256, size: file.size } : null
   }
 
   /** Removes a manifest from the cache, because its files were compressed or it was deleted. */

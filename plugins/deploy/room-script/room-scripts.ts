@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers'
 import type { FastifyInstance } from 'fastify'
 import type { Storage } from '../../../drivers/storage/interface.ts'
-import { blobKey } from '../blobs/blobs.ts'
+import { openBlob } from '../blobs/blobs.ts'
 import type { Manifests } from '../manifest/manifests.ts'
 
 /** The room script of one deploy. */
@@ -25,7 +25,7 @@ const CACHED_CHARACTERS = 32 * 1024 ** 2
 
 type Parts = Pick<FastifyInstance, 'games'> & { storage: Storage; manifests: Manifests }
 
-/** The room scripts of deploys. Sources are cached by digest with least-recently-used eviction. */
+/** The room scripts of deploys. Sources are cached by content with least-recently-used eviction. */
 export class RoomScripts {
   readonly #parts: Parts
   readonly #sources = new Map<string, Promise<string>>()
@@ -40,7 +40,7 @@ export class RoomScripts {
     const deployId = await this.#deployOf(gameId, source)
     const script = deployId === null ? null : await this.#parts.manifests.roomScriptOf(deployId)
     if (deployId === null || script?.gameId !== gameId) return null
-    return { digest: script.sha256, deployId, path: script.path, source: await this.#source(script.sha256) }
+    return { digest: script.sha256, deployId, path: script.path, source: await this.#source(script) }
   }
 
   async #deployOf(gameId: string, source: RoomScriptSource): Promise<string | null> {
@@ -50,32 +50,37 @@ export class RoomScripts {
     return (await games.byId(gameId))?.liveDeployId ?? null
   }
 
-  #source(digest: string): Promise<string> {
-    const known = this.#sources.get(digest)
+  #source(file: { sha256: string; size: number }): Promise<string> {
+    const key = keyOf(file)
+    const known = this.#sources.get(key)
     if (known) {
       // Moves the entry to the end. The first entry is the least recently used.
-      this.#sources.delete(digest)
-      this.#sources.set(digest, known)
+      this.#sources.delete(key)
+      this.#sources.set(key, known)
       return known
     }
-    const loading = this.#load(digest)
-    this.#sources.set(digest, loading)
+    const loading = this.#load(file)
+    this.#sources.set(key, loading)
     return loading
   }
 
-  async #load(digest: string): Promise<string> {
+  async #load(file: { sha256: string; size: number }): Promise<string> {
+    const key = keyOf(file)
     try {
-      const source = new TextDecoder().decode(await buffer(await this.#parts.storage.get(blobKey(digest))))
+      const source = new TextDecoder().decode(await buffer(await openBlob(this.#parts.storage, file)))
       this.#characters += source.length
       for (const [oldest, entry] of this.#sources) {
-        if (this.#characters <= CACHED_CHARACTERS || oldest === digest) break
+        if (this.#characters <= CACHED_CHARACTERS || oldest === key) break
         this.#sources.delete(oldest)
         this.#characters -= (await entry).length
       }
       return source
     } catch (error) {
-      this.#sources.delete(digest)
+      this.#sources.delete(key)
       throw error
     }
   }
 }
+
+/** The size belongs to the key, since a false one gives other bytes. */
+const keyOf = ({ sha256, size }: { sha256: string; size: number }) => `${sha256} ${size}`

@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers'
 import type { Storage } from '../../../drivers/storage/interface.ts'
-import { blobKey } from '../blobs/blobs.ts'
+import { openBlob } from '../blobs/blobs.ts'
 import { InvalidRoomScript } from '../errors.ts'
 import type { Manifests } from '../manifest/manifests.ts'
 import type { RoomScriptCheck } from './check.ts'
@@ -17,7 +17,7 @@ export async function verifyRoomScript(
 ): Promise<void> {
   const script = await deploys.manifests.roomScriptOf(deployId)
   if (!script) return
-  const bytes = await buffer(await storage.get(blobKey(script.sha256)))
+  const bytes = await buffer(await openBlob(storage, script))
   try {
     await check.check(script.path, bytes)
   } catch (error) {

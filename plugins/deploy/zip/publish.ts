@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { printablePath } from '../../../core/data/file-path.ts'
 import { Archive, type ArchivedFile } from '../../../core/data/zip-archive.ts'
-import { InvalidRequest, isPlatformError } from '../../../core/errors.ts'
+import { InvalidRequest } from '../../../core/errors.ts'
 import { DigestMismatch } from '../../../drivers/storage/interface.ts'
 import { forEach } from '../concurrency.ts'
 import type { DeployLimits } from '../schemas.ts'
@@ -58,23 +58,19 @@ export async function publishArchive(
     const contents = await digestAll(archive, files)
     const announced = files.map(({ path, size }) => ({ path, size, sha256: contents.digests.get(path) as string }))
     const room = chosen ?? named ?? (await liveRoom(deploys, gameId, files))
-    const { deployId, wanted } = await deploys.begin(playerId, {
+    const announcement = {
       gameId,
       files: announced,
       ...(message ? { message } : {}),
       ...(room ? { room } : {}),
-    })
-    try {
+    }
+    // The archive is deleted with this request.
+    return await deploys.unresumable.run(async (deployId) => {
+      const { wanted } = await deploys.begin(playerId, announcement, deployId)
       await storeAll(deploys, deployId, archive, contents, wanted)
       await deploys.finalize(playerId, deployId)
-    } catch (error) {
-      // Nobody else can continue the deploy, because the archive is deleted with this request.
-      await deploys
-        .fail(deployId, isPlatformError(error) ? error.message : 'The server made a mistake.')
-        .catch(() => {})
-      throw error
-    }
-    return { deployId, skipped, folder }
+      return { deployId, skipped, folder }
+    })
   } finally {
     archive.close()
   }

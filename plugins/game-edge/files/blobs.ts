@@ -8,7 +8,7 @@ export async function blobsOf(app: FastifyInstance, { diskCacheBytes }: GameEdge
   const { storage, deploys } = app
   const source: Blobs = {
     file: async ({ sha256 }) => (await storage.openFile?.(deploys.blobKey(sha256))) ?? null,
-    open: ({ sha256 }, range) => storage.get(deploys.blobKey(sha256), range),
+    open: (file, range) => deploys.openBlob(file, range),
   }
   if (!storage.remote || diskCacheBytes === 0) return source
   const folder = join(app.config.dataDir, 'cache', 'games')

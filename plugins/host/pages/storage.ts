@@ -1,11 +1,12 @@
 import { createReadStream } from 'node:fs'
-import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { recordAction } from '../../../core/data/audit.ts'
 import { BackupError } from '../../../core/data/backups/archive.ts'
 import { writeBackup } from '../../../core/data/backups/backup.ts'
 import { BackupUnsupported } from '../../../core/data/database.ts'
+import { Spool } from '../../../core/data/spool.ts'
 import { actorOf, adminPage, callerOf } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import {
@@ -27,6 +28,9 @@ import type { BlobUse, Counted } from '../storage-usage.ts'
 
 /** /admin/storage: the stored data, and the backup. */
 export const storagePages: Routes = async (app) => {
+  const copies = new Spool(join(app.config.dataDir, 'copies'))
+  await copies.prepare()
+
   app.get('/admin/storage', adminPage, async (request, reply) => show(request, reply))
 
   app.post('/admin/storage/count', adminPage, async (request, reply) => {
@@ -37,10 +41,9 @@ export const storagePages: Routes = async (app) => {
 
   app.post('/admin/backup', adminPage, async (request, reply) => {
     const { config, db, storage, clock } = app
-    const folder = await mkdtemp(join(config.dataDir, 'backup-'))
-    const forget = () => rm(folder, { recursive: true, force: true })
+    const file = copies.reserve()
+    const forget = () => copies.remove(file)
     try {
-      const file = join(folder, 'backup.tar')
       await writeBackup({ driver: db, storage, dataDir: config.dataDir, config }, file)
       const { size } = await stat(file)
       await note(request, 'backup.take')

@@ -29,6 +29,17 @@ t.test('a name that a schema gives to a part of it holds in that schema only', a
   await t.rejects(ObjectSchema.compile(another), unknown, 'nor one of a property')
 })
 
+t.test('subschemas are counted wherever they are', async (t) => {
+  const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, {}]))
+  const tooMany = { name: 'InvalidSchema', message: 'has more than 500 subschemas' }
+  await t.rejects(ObjectSchema.compile({ properties: many(500) }), tooMany)
+  await t.rejects(
+    ObjectSchema.compile({ properties: { a: { unknown: many(400), items: { $defs: many(99) } } } }),
+    tooMany,
+  )
+  await ObjectSchema.compile({ properties: many(499) })
+})
+
 t.test('schemas that come one after the other leave nothing behind', async (t) => {
   setFlagsFromString('--expose-gc')
   const collectGarbage = runInNewContext('gc') as () => void

@@ -134,7 +134,7 @@ t.test('the backup button gives a whole archive and leaves nothing behind; what 
   writeFileSync(file, answer.rawPayload)
   const { members } = await verifiedMembers(file, () => true)
   t.ok(members.some(({ name }) => name === 'gameyard.db'))
-  const left = () => readdirSync(platform.app.config.dataDir).filter((name) => name.startsWith('backup-'))
+  const left = () => readdirSync(join(platform.app.config.dataDir, 'copies'))
   await until(() => left().length === 0)
   t.pass('the file is gone once it is sent')
 

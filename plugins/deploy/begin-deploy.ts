@@ -1,0 +1,71 @@
+import type { FastifyInstance } from 'fastify'
+import { newId } from '../../core/ids.ts'
+import { ownedOfReserved, reserve } from './blobs/blobs.ts'
+import { DeployRow, ManifestRow } from './entities.ts'
+import { serialize } from './manifest/manifests.ts'
+import type { NewDeploy, NewFile } from './schemas.ts'
+import { STORED_KIND } from './stored-bytes.ts'
+
+/** The time for which a deploy accepts uploads. */
+const UPLOADS_END_MS = 24 * 60 * 60 * 1000
+
+/** A deploy that has begun. */
+export interface BegunDeploy {
+  deployId: string
+  /** The files that no finalized deploy of the owner contains, one of each content. */
+  wanted: NewFile[]
+  expiresAt: Date
+  /** The number of files that the owner has. */
+  unchanged: number
+}
+
+/**
+ * Begins a deploy of files that were checked: reserves their bytes, and counts them for the owner.
+ *
+ * @throws QuotaExceeded: nothing is changed
+ * @throws BlobBusy
+ */
+export async function beginDeploy(
+  { db, clock, quotas }: Pick<FastifyInstance, 'db' | 'clock' | 'quotas'>,
+  { ownerId, gameId, deployId }: { ownerId: string; gameId: string; deployId: string | undefined },
+  { files, message, room }: Pick<NewDeploy, 'files' | 'message' | 'room'>,
+): Promise<BegunDeploy> {
+  const createdAt = clock.now()
+  const expiresAt = new Date(createdAt.getTime() + UPLOADS_END_MS)
+  const id = deployId ?? newId('dep', createdAt)
+  const wanted = new Map(files.map((file) => [file.sha256, file]))
+  const digests = [...wanted.keys()].sort()
+  const blobs = [...wanted.values()].map(({ sha256, size }) => ({ sha256, bytes: size }))
+  const { owned, unchanged } = await db.transaction(async (em) => {
+    await reserve(em, digests, createdAt)
+    const owned = await ownedOfReserved(em, ownerId, digests)
+    const unchanged = files.filter((file) => owned.has(file.sha256)).length
+    const uploaded = blobs.reduce((sum, { sha256, bytes }) => sum + (owned.has(sha256) ? 0 : bytes), 0)
+    await quotas.add(em, ownerId, { kind: STORED_KIND, blobs }, { uploaded })
+    await em.insert(ManifestRow, { deployId: id, files: serialize(files) })
+    await em.insert(DeployRow, {
+      id,
+      gameId,
+      ownerId,
+      state: 'uploading',
+      message: message?.trim() || null,
+      failure: null,
+      fileCount: files.length,
+      unchangedCount: unchanged,
+      totalBytes: files.reduce((sum, file) => sum + file.size, 0),
+      createdAt,
+      expiresAt,
+      liveAt: null,
+      pinned: false,
+      roomPath: room ?? null,
+      build: null,
+    })
+    return { owned, unchanged }
+  })
+  return {
+    deployId: id,
+    wanted: [...wanted.values()].filter((file) => !owned.has(file.sha256)),
+    expiresAt,
+    unchanged,
+  }
+}
