@@ -8,8 +8,8 @@
 //                each delivery is then the same on a machine that does other things too.
 import { cpus, release } from 'node:os'
 import { join } from 'node:path'
-import type { Job } from './authority/load.ts'
 import { cpuSeconds, jsonLines, residentMb, startPinned } from './pinned-process.ts'
+import { measureRooms } from './rooms/measure.ts'
 
 const SECONDS = Number(process.env.SECONDS ?? 5)
 const ROOMS = Number(process.env.ROOMS ?? 2000)
@@ -23,32 +23,11 @@ const scenarios = (process.env.SCENARIOS?.split(',').filter(Boolean) ?? ['0', '1
 )
 const subjects = process.env.ONLY?.split(',') ?? ['colyseus', 'gameyard']
 
-const start = (core: number, script: string, ...args: string[]) =>
-  startPinned(core, join(import.meta.dirname, 'authority', script), ...args)
-
-async function measure(subject: string, scenario: Pick<Job, 'rooms' | 'players' | 'rate'>) {
-  const server = start(0, 'servers.ts', subject)
-  const pid = server.pid as number
-  try {
-    const listening = (await jsonLines(server).next()).value
-    server.stdout?.resume()
-    if (!listening) throw new Error(`${subject} did not start`)
-    const before = residentMb(pid)
-    const load = start(1, 'load.ts', JSON.stringify({ subject, ...listening, ...scenario, seconds: SECONDS }))
-    let began = 0
-    for await (const line of jsonLines(load)) {
-      if (line.phase === 'begin') began = cpuSeconds(pid)
-      else return { ...line, cpu: cpuSeconds(pid) - began, memoryMb: residentMb(pid) - before }
-    }
-    throw new Error(`The players of ${subject} gave up.`)
-  } finally {
-    server.kill('SIGTERM')
-  }
-}
+const FOLDER = join(import.meta.dirname, 'authority')
 
 /** Opens idle rooms with a small script. */
-async function measureRooms() {
-  const server = start(0, 'servers.ts', 'gameyard', 'small')
+async function measureIdle() {
+  const server = startPinned(0, join(FOLDER, 'servers.ts'), 'gameyard', 'small')
   const pid = server.pid as number
   try {
     const listening = (await jsonLines(server).next()).value
@@ -56,7 +35,7 @@ async function measureRooms() {
     if (!listening) throw new Error('gameyard did not start')
     const before = residentMb(pid)
     const cpuBefore = cpuSeconds(pid)
-    const load = start(1, 'rooms.ts', JSON.stringify({ ...listening, rooms: ROOMS }))
+    const load = startPinned(1, join(FOLDER, 'rooms.ts'), JSON.stringify({ ...listening, rooms: ROOMS }))
     try {
       const { times } = (await jsonLines(load).next()).value as { times: number[] }
       const [cold = 0, ...warm] = times
@@ -81,7 +60,11 @@ console.log(
 for (const scenario of scenarios) {
   let peer = Number.NaN
   for (const subject of subjects) {
-    const { delivered, cpu, p50, p99, memoryMb } = await measure(subject, scenario)
+    const { delivered, cpu, p50, p99, ...memory } = await measureRooms(FOLDER, {
+      subject,
+      ...scenario,
+      seconds: SECONDS,
+    })
     if (subject === 'colyseus') peer = delivered / cpu
     const cells = [
       `${scenario.rooms} × ${scenario.players}`,
@@ -91,13 +74,13 @@ for (const scenario of scenarios) {
       (delivered / cpu / peer).toFixed(2),
       p50?.toFixed(1),
       p99?.toFixed(1),
-      Math.round((memoryMb * 1024) / scenario.rooms),
+      Math.round(((memory.after - memory.before) * 1024) / scenario.rooms),
     ]
     console.log(`| ${cells.join(' | ')} |`)
   }
 }
 if (ROOMS > 0) {
-  const { cold, p50, p99, cpuMs, memoryMb } = await measureRooms()
+  const { cold, p50, p99, cpuMs, memoryMb } = await measureIdle()
   const kib = (memoryMb * 1024) / ROOMS
   console.log('\n| idle rooms | MB | KiB a room | rooms a GiB |\n|---:|---:|---:|---:|')
   console.log(`| ${ROOMS} | ${Math.round(memoryMb)} | ${Math.round(kib)} | ${Math.round(1024 ** 2 / kib)} |`)

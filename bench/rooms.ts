@@ -8,8 +8,7 @@
 import { readFileSync } from 'node:fs'
 import { cpus, release } from 'node:os'
 import { join } from 'node:path'
-import { cpuSeconds, jsonLines, residentMb, startPinned } from './pinned-process.ts'
-import type { Job } from './rooms/load.ts'
+import { type Measured, measureRooms } from './rooms/measure.ts'
 
 const SECONDS = Number(process.env.SECONDS ?? 5)
 const IDLE = Number(process.env.IDLE ?? 2000)
@@ -31,38 +30,8 @@ function versionOf(name: string): string {
   return JSON.parse(readFileSync(join(import.meta.dirname, '../node_modules', name, 'package.json'), 'utf8')).version
 }
 
-const start = (core: number, script: string, ...args: string[]) =>
-  startPinned(core, join(import.meta.dirname, 'rooms', script), ...args)
-
-interface Result {
-  delivered: number
-  p50: number
-  p99: number
-  cpu: number
-  /** The resident memory before and after the players connect. */
-  before: number
-  after: number
-}
-
-async function measure(subject: string, scenario: Pick<Job, 'rooms' | 'players' | 'rate'>): Promise<Result> {
-  const server = start(0, 'servers.ts', subject)
-  const pid = server.pid as number
-  try {
-    const listening = (await jsonLines(server).next()).value
-    server.stdout?.resume()
-    if (!listening) throw new Error(`${subject} did not start`)
-    const before = residentMb(pid)
-    const load = start(1, 'load.ts', JSON.stringify({ subject, ...listening, ...scenario, seconds: SECONDS }))
-    let began = 0
-    for await (const line of jsonLines(load)) {
-      if (line.phase === 'begin') began = cpuSeconds(pid)
-      else return { ...line, cpu: cpuSeconds(pid) - began, before, after: residentMb(pid) }
-    }
-    throw new Error(`The players of ${subject} gave up.`)
-  } finally {
-    server.kill('SIGTERM')
-  }
-}
+const measure = (subject: string, scenario: (typeof ALL)[0]): Promise<Measured> =>
+  measureRooms(join(import.meta.dirname, 'rooms'), { subject, ...scenario, seconds: SECONDS })
 
 /** Doubles the rate until it is too high, then halves the interval twice: accurate to an eighth. */
 async function highest(subject: string, scenario: (typeof ALL)[0]): Promise<{ rate: number; delivered: number }> {
@@ -89,9 +58,9 @@ console.log(
 )
 console.log('|---|---|---:|---:|---:|---:|---:|')
 for (const scenario of scenarios) {
-  const results = new Map<string, Result>()
+  const results = new Map<string, Measured>()
   for (const subject of subjects) results.set(subject, await measure(subject, scenario))
-  const efficiency = ({ delivered, cpu }: Result) => delivered / cpu
+  const efficiency = ({ delivered, cpu }: Measured) => delivered / cpu
   const peer = results.get('colyseus')
   for (const [subject, result] of results) {
     const ratio = peer ? (efficiency(result) / efficiency(peer)).toFixed(2) : ''

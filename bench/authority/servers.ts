@@ -1,10 +1,7 @@
 // `node bench/authority/servers.ts gameyard|colyseus`: one of the servers that bench/authority.ts compares. Players send
 // inputs, the server moves them, and sends the state of the room 20 times a second. `gameyard small` has a script that
 // only greets. Writes one line of JSON once it listens: its port, and the headers for opening a player's socket.
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-
-const LARGEST_ROOM = 200
+import { LARGEST_ROOM, type Listening, runServer, startColyseus, startGameyard } from '../rooms/start-server.ts'
 
 /** The game as a room script. */
 const SCRIPT = `
@@ -31,43 +28,14 @@ const SCRIPT = `
 const SMALL_SCRIPT = `
   export function join(room, player) { room.send('m', { at: room.now(), players: room.players.length }, player) }`
 
-async function gameyard() {
-  const { startKernel } = await import('../../test/kit/kernel.ts')
-  const { Platform } = await import('../../test/kit/platform.ts')
-  const { headersOf, signInTo } = await import('../../test/plugins/multiplayer/kit.ts')
-  const { filesOf, upload } = await import('../../test/plugins/deploy/build.ts')
-  const { manualClock } = await import('../../test/kit/driver-context.ts')
-  const { plugins } = await import('../../plugins/index.ts')
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as { port: number }
-  probe.close()
-  await once(probe, 'close')
-  const test = { teardown() {} } as unknown as Parameters<typeof startKernel>[0]
-  // All settings have their defaults, except that one account may hold all sockets.
-  const limits = {
-    ...{ rateLimits: false, connectionsPerAddress: 100_000 },
-    ...{ roomSocketsPerPlayer: 100_000, roomPlayers: LARGEST_ROOM },
-  }
-  const app = await startKernel(test, { plugins, config: { listen: { host: '127.0.0.1', port }, limits } })
-  await app.listen({ host: '127.0.0.1', port })
-  const platform = new Platform(app, manualClock())
-  const player = await platform.signUp()
-  const game = await platform.game(player, { settings: { multiplayer: { maxPlayersPerRoom: LARGEST_ROOM } } })
-  const program = await platform.program(player)
-  const files = { 'index.html': '<title>Bench</title>', 'room.js': process.argv[3] === 'small' ? SMALL_SCRIPT : SCRIPT }
-  const begun = await program.post('/api/deploy', { gameId: game.id, files: filesOf(files), room: 'room.js' })
-  for (const wanted of begun.body.uploads) await upload(platform, wanted, files)
-  const finalized = await program.post(`/api/deploy/${begun.body.deployId}/finalize`)
-  if (finalized.status !== 200) throw new Error(finalized.text)
-  const host = platform.gameHost(game.slug)
-  await signInTo(player, host)
-  return { port, headers: headersOf(player, host) }
-}
+const gameyard = () =>
+  startGameyard({
+    'index.html': '<title>Bench</title>',
+    'room.js': process.argv[3] === 'small' ? SMALL_SCRIPT : SCRIPT,
+  })
 
-async function colyseus() {
-  const { Room, Server } = await import('@colyseus/core')
-  const { WebSocketTransport } = await import('@colyseus/ws-transport')
+async function colyseus(): Promise<Listening> {
+  const { Room } = await import('@colyseus/core')
   const { schema, t } = await import('@colyseus/schema')
   const Move = schema({ x: t.number(), y: t.number() })
   const State = schema({ at: t.number(), players: t.map(Move) })
@@ -99,15 +67,7 @@ async function colyseus() {
       this.state.players.set(client.sessionId, move)
     }
   }
-  const http = createServer()
-  const server = new Server({ greet: false, transport: new WebSocketTransport({ server: http }) })
-  server.define('bench', BenchRoom).filterBy(['room'])
-  await server.listen(0, '127.0.0.1')
-  return { port: (http.address() as { port: number }).port, headers: {} }
+  return await startColyseus(BenchRoom)
 }
 
-process.on('SIGTERM', () => process.exit(0))
-
-const subject = { gameyard, colyseus }[process.argv[2] ?? '']
-if (!subject) throw new Error('Say which: gameyard, colyseus')
-process.stdout.write(`${JSON.stringify(await subject())}\n`)
+await runServer({ gameyard, colyseus })

@@ -1,44 +1,13 @@
 // `node bench/rooms/servers.ts gameyard|colyseus|ws|bare`: one of the servers that bench/rooms.ts compares. Writes one
 // line of JSON once it listens: its port, and the headers for opening a player's socket.
 import { once } from 'node:events'
-import { createServer } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { textFrame } from '../../plugins/multiplayer/room/frames.ts'
+import { LARGEST_ROOM, type Listening, runServer, startColyseus, startGameyard } from './start-server.ts'
 
-const LARGEST_ROOM = 200
-
-async function gameyard() {
-  const { startKernel } = await import('../../test/kit/kernel.ts')
-  const { Platform } = await import('../../test/kit/platform.ts')
-  const { headersOf, signInTo } = await import('../../test/plugins/multiplayer/kit.ts')
-  const { manualClock } = await import('../../test/kit/driver-context.ts')
-  const { plugins } = await import('../../plugins/index.ts')
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as { port: number }
-  probe.close()
-  await once(probe, 'close')
-  const test = { teardown() {} } as unknown as Parameters<typeof startKernel>[0]
-  // All settings have their defaults, except that one account may hold all sockets, and rooms have the scenario's size.
-  const limits = {
-    ...{ rateLimits: false, connectionsPerAddress: 100_000 },
-    ...{ roomSocketsPerPlayer: 100_000, roomPlayers: LARGEST_ROOM },
-  }
-  const app = await startKernel(test, { plugins, config: { listen: { host: '127.0.0.1', port }, limits } })
-  await app.listen({ host: '127.0.0.1', port })
-  const platform = new Platform(app, manualClock())
-  const player = await platform.signUp()
-  const settings = { multiplayer: { maxPlayersPerRoom: LARGEST_ROOM } }
-  const game = await platform.game(player, { settings })
-  const host = platform.gameHost(game.slug)
-  await signInTo(player, host)
-  return { port, headers: headersOf(player, host) }
-}
-
-async function colyseus() {
-  const { Room, Server } = await import('@colyseus/core')
-  const { WebSocketTransport } = await import('@colyseus/ws-transport')
+async function colyseus(): Promise<Listening> {
+  const { Room } = await import('@colyseus/core')
   class BenchRoom extends Room {
     override maxClients = LARGEST_ROOM
     override patchRate = null
@@ -46,15 +15,11 @@ async function colyseus() {
       this.onMessage('m', (client, data) => this.broadcast('m', data, { except: client }))
     }
   }
-  const http = createServer()
-  const server = new Server({ greet: false, transport: new WebSocketTransport({ server: http }) })
-  server.define('bench', BenchRoom).filterBy(['room'])
-  await server.listen(0, '127.0.0.1')
-  return { port: (http.address() as { port: number }).port, headers: {} }
+  return await startColyseus(BenchRoom)
 }
 
 /** A minimal implementation: one set of sockets per room; JSON is parsed once and serialized for each recipient. */
-async function plain() {
+async function plain(): Promise<Listening> {
   const rooms = new Map<string, Set<WebSocket>>()
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate: false })
   server.on('connection', (socket, request) => {
@@ -76,7 +41,7 @@ async function plain() {
  * and written together every 8 ms. It shows approximately the maximum that Node and the kernel achieve with batches of
  * 8 ms.
  */
-async function bare() {
+async function bare(): Promise<Listening> {
   interface Said {
     frame: Buffer
     by: Duplex
@@ -107,14 +72,4 @@ async function bare() {
   return { port: (server.address() as { port: number }).port, headers: {} }
 }
 
-process.on('SIGTERM', () => process.exit(0))
-
-const subjects: Record<string, () => Promise<{ port: number; headers: Record<string, string> }>> = {
-  gameyard,
-  colyseus,
-  ws: plain,
-  bare,
-}
-const subject = subjects[process.argv[2] ?? '']
-if (!subject) throw new Error(`Say which: ${Object.keys(subjects).join(', ')}`)
-process.stdout.write(`${JSON.stringify(await subject())}\n`)
+await runServer({ gameyard: () => startGameyard(), colyseus, ws: plain, bare })

@@ -1,6 +1,6 @@
 import type { CallOptions, Connection } from './connection.ts'
 import type { GameyardError } from './errors.ts'
-import { paddingOf, TAR_END_BYTES, tarHeader, tarSizeOf } from './tar.ts'
+import { archivesOf, BUNDLE_BYTES, BUNDLED_BELOW, paddingOf, TAR_END_BYTES, tarHeader } from './tar.ts'
 
 /** The address to which many files are uploaded in one request, as a tar archive. */
 export interface BundleAddress {
@@ -15,11 +15,6 @@ interface WantedFile {
   blob: Blob
 }
 
-/** Files below this size are sent in bundles. For larger ones, a request of their own costs little. */
-const BUNDLED_BELOW = 1024 ** 2
-
-/** The size of a bundle. Some proxies refuse bodies of more than 100 MB. */
-const BUNDLE_BYTES = 64 * 1024 ** 2
 /** The number of times that a broken bundle is continued without any new file having arrived. */
 const ATTEMPTS = 3
 
@@ -42,7 +37,7 @@ export async function sendBundles<File extends WantedFile>(
       arrived.reduce((sum, { blob }) => sum + blob.size, 0),
     )
   const request = { headers: bundle.headers, signal, anonymous: true, timeoutMs: 600_000 }
-  for (const group of groupsOf(files, Math.min(bundle.maxBytes, BUNDLE_BYTES))) {
+  for (const group of archivesOf(files, ({ blob }) => blob.size, Math.min(bundle.maxBytes, BUNDLE_BYTES))) {
     let left = group
     for (let attempt = 1; left.length > 0; attempt++) {
       try {
@@ -65,22 +60,6 @@ export async function sendBundles<File extends WantedFile>(
 
 /** By its name: an import of the class would make bundlers put the errors into a file of their own. */
 const isBroken = (error: unknown): boolean => (error as GameyardError).name === 'ConnectionError'
-
-function* groupsOf(files: WantedFile[], most: number): Generator<WantedFile[]> {
-  let group: WantedFile[] = []
-  let bytes = TAR_END_BYTES
-  for (const file of files) {
-    const more = tarSizeOf(file.blob.size)
-    if (group.length > 0 && bytes + more > most) {
-      yield group
-      group = []
-      bytes = TAR_END_BYTES
-    }
-    group.push(file)
-    bytes += more
-  }
-  if (group.length > 0) yield group
-}
 
 /** The contents are not copied into the archive. */
 const archiveOf = (files: WantedFile[]): Blob =>

@@ -35,3 +35,31 @@ export function tarHeader(name: string, size: number): Uint8Array<ArrayBuffer> {
   put(`${sum.toString(8).padStart(6, '0')}\0 `, 148)
   return header
 }
+
+/** Files below this size are sent in bundles. For larger ones, a request of their own costs little. */
+export const BUNDLED_BELOW = 1024 ** 2
+
+/** The size of a bundle. Some proxies refuse bodies of more than 100 MB. */
+export const BUNDLE_BYTES = 64 * 1024 ** 2
+
+/**
+ * Divides files into archives, in their order.
+ *
+ * @param sizeOf returns the bytes of a file's content
+ * @param maxBytes the maximum size of an archive. A larger file gets one of its own
+ */
+export function* archivesOf<File>(files: File[], sizeOf: (file: File) => number, maxBytes: number): Generator<File[]> {
+  let group: File[] = []
+  let bytes = TAR_END_BYTES
+  for (const file of files) {
+    const more = tarSizeOf(sizeOf(file))
+    if (group.length > 0 && bytes + more > maxBytes) {
+      yield group
+      group = []
+      bytes = TAR_END_BYTES
+    }
+    group.push(file)
+    bytes += more
+  }
+  if (group.length > 0) yield group
+}

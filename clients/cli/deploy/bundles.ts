@@ -1,7 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { paddingOf, TAR_END_BYTES, tarHeader, tarSizeOf } from '../../sdk/tar.ts'
+import {
+  archivesOf,
+  BUNDLE_BYTES,
+  BUNDLED_BELOW,
+  paddingOf,
+  TAR_END_BYTES,
+  tarHeader,
+  tarSizeOf,
+} from '../../sdk/tar.ts'
 import { CliError } from '../errors.ts'
 import { send, textOf } from '../http.ts'
 import type { HashedFile } from './hash.ts'
@@ -16,10 +24,6 @@ export interface BundleAddress {
   maxBytes: number
 }
 
-/** Files below this size are sent in bundles. For larger ones, a request of their own costs little. */
-const BUNDLED_BELOW = 1024 ** 2
-/** The size of a bundle. Some proxies refuse bodies of more than 100 MB. */
-const BUNDLE_BYTES = 64 * 1024 ** 2
 /** Content is passed to the connection in pieces of about this size. */
 const PIECE_BYTES = 256 * 1024
 
@@ -41,7 +45,7 @@ export async function sendBundles(
   { signal, patienceMs = PATIENCE_MS }: { signal?: AbortSignal | undefined; patienceMs?: number } = {},
 ): Promise<void> {
   const most = Math.min(bundle.maxBytes, BUNDLE_BYTES)
-  for (const group of groupsOf(files, most)) {
+  for (const group of archivesOf(files, ({ size }) => size, most)) {
     let left = group
     const patience = { since: Date.now(), ms: patienceMs }
     await untilAccepted(patience, progress, signal, async (advance) => {
@@ -72,22 +76,6 @@ export async function missingFiles(
   const answer = await send({ method: 'GET', url, signal })
   const text = await textOf(answer)
   return answer.status === 200 ? new Set(JSON.parse(text).missing as string[]) : null
-}
-
-function* groupsOf(files: HashedFile[], most: number): Generator<HashedFile[]> {
-  let group: HashedFile[] = []
-  let bytes = TAR_END_BYTES
-  for (const file of files) {
-    const more = tarSizeOf(file.size)
-    if (group.length > 0 && bytes + more > most) {
-      yield group
-      group = []
-      bytes = TAR_END_BYTES
-    }
-    group.push(file)
-    bytes += more
-  }
-  if (group.length > 0) yield group
 }
 
 const sizeOf = (files: HashedFile[]): number => files.reduce((sum, { size }) => sum + tarSizeOf(size), TAR_END_BYTES)
