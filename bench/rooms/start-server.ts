@@ -50,7 +50,9 @@ export async function startGameyard(files?: Record<string, string>): Promise<Lis
 }
 
 /** Starts Colyseus with one kind of room, which clients find by its name. */
-export async function startColyseus(room: Parameters<import('@colyseus/core').Server['define']>[1] & object): Promise<Listening> {
+export async function startColyseus(
+  room: Parameters<import('@colyseus/core').Server['define']>[1] & object,
+): Promise<Listening> {
   const { Server } = await import('@colyseus/core')
   const { WebSocketTransport } = await import('@colyseus/ws-transport')
   const http = createServer()
