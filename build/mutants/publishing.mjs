@@ -115,7 +115,7 @@ export default [
   {
     name: 'finalize takes a deploy that is removed meanwhile for one that is incomplete',
     in: 'plugins/deploy',
-    find: "(missing) => (missing instanceof NotFound ? missing : error),",
+    find: '(missing) => (missing instanceof NotFound ? missing : error),',
     replace: '() => error,',
     tests: ['plugins/deploy/removed-meanwhile'],
   },
