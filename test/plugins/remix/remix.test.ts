@@ -4,6 +4,7 @@ import { PROGRAM } from '../../../core/data/audit.ts'
 import { inFull } from '../../kit/extent.ts'
 import { startPlatform } from '../../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
+import { manifestBytes } from '../deploy/build.ts'
 import { deploy } from '../game-edge/kit.ts'
 
 const FILES = { 'index.html': '<!doctype html><title>Pong</title>', 'game.js': 'play()' }
