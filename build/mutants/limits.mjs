@@ -140,4 +140,11 @@ export default [
     replace: 'and condemned_at is null',
     tests: ['plugins/saves/saves'],
   },
+  {
+    name: 'a player downloads their data several times at once',
+    in: 'plugins/oauth-idp',
+    find: 'if (this.#underWay.has(playerId)) throw new ExportUnderWay()',
+    replace: '',
+    tests: ['plugins/saves/ends'],
+  },
 ]
