@@ -36,6 +36,8 @@ t.test('what is no JSON is refused, wherever the fault is', async (t) => {
     ...[`{a:${list}}`, `{"a":${list},"b":[1}`, `{"a":${list},"b":{"c":1]}`, `{"a":[${' '.repeat(70_000)},1]}`],
     ...[`{"a":${list},"b":"`, `{"a":${list.replace('"size"', 'size')}}`, `${list}[`, '[[['.repeat(30_000)],
   ]
+  // The last comma ends a slice.
+  faulty.push(`{"a":[${'1,'.repeat(32_769)}]}`)
   for (const text of faulty) await t.rejects(inSlices(text), text.slice(0, 20))
 })
 
