@@ -7,7 +7,7 @@ type Quota = 'storageBytesPerPlayer' | 'gamesPerPlayer' | 'assetsPerPlayer' | 'u
 /** The part of `GET /api/usage` that the command shows. */
 interface Usage {
   quotas: Record<Quota, { used: number; limit: number | null }>
-  largest: { kind: string; id: string; title: string; bytes: number; frees: number; removable: boolean }[]
+  largest: { kind: string; id: string; title: string; bytes: number; frees: number | null; removable: boolean }[]
 }
 
 /** The number of shown things; `--json` has all that the platform lists. */
@@ -44,7 +44,7 @@ async function show(client: Client): Promise<void> {
       ['SIZE', 'FREES', 'WHAT', 'ID', 'TITLE'],
       largest.map(({ kind, id, title, bytes, frees, removable }) => [
         formatBytes(bytes),
-        removable ? formatBytes(frees) : 'in use',
+        !removable ? 'in use' : frees === null ? '?' : formatBytes(frees),
         kind,
         id,
         title.length > 40 ? `${title.slice(0, 39)}…` : title,

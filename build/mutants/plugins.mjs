@@ -325,8 +325,8 @@ export default [
   {
     name: 'earlier versions of a save go at once',
     in: 'plugins/saves',
-    find: 'if (replacedAt !== null && replacedAt + KEPT_MS <= now) break',
-    replace: 'if (replacedAt !== null && replacedAt <= now) break',
+    find: 'if (replacedAt + KEPT_MS <= now) return false',
+    replace: 'if (replacedAt <= now) return false',
     tests: ['plugins/saves/saves'],
   },
   {

@@ -115,8 +115,8 @@ export default [
   {
     name: 'finalize takes a deploy that is removed meanwhile for one that is incomplete',
     in: 'plugins/deploy',
-    find: "throw (await this.#isGone(deployId)) ? new NotFound('deploy') : error",
-    replace: 'throw error',
+    find: '(missing) => (missing instanceof NotFound ? missing : error),',
+    replace: '() => error,',
     tests: ['plugins/deploy/removed-meanwhile'],
   },
   {

@@ -6,6 +6,7 @@ import { deleteInBatches, type Statements } from '../data/database.ts'
 import type { Migration } from '../data/migrations.ts'
 import { Conflict, InvalidRequest } from '../errors.ts'
 import { callerOf } from './auth.ts'
+import { digestOfBody } from './limits/json-slices.ts'
 
 const IdempotentAnswerSchema = defineEntity({
   name: 'IdempotentAnswer',
@@ -85,8 +86,13 @@ declare module 'fastify' {
 
 export type RememberOnce = (statements: Statements, payload: () => string) => Promise<void>
 
+interface Replayed {
+  type: string
+  payload: string | Readable
+}
+
 /** Sends a stored response again to a request with the same body. Default: as JSON. */
-export type Replay = (answer: string, request: FastifyRequest) => { type: string; payload: string }
+export type Replay = (answer: string, request: FastifyRequest) => Replayed | Promise<Replayed>
 
 const asJson: Replay = (payload) => ({ type: 'application/json; charset=utf-8', payload })
 
@@ -180,9 +186,9 @@ export function installIdempotency(app: FastifyInstance): void {
         const id = idOf(request)
         if (!id) return
         const createdAt = clock.now()
-        const first = await claim(id, digestOf(request.body ?? null), createdAt)
+        const first = await claim(id, digestOfBody(request.body) ?? digestOf(request.body ?? null), createdAt)
         if (first) {
-          const { type, payload } = replay(decrypt(key, first.answer), request)
+          const { type, payload } = await replay(decrypt(key, first.answer), request)
           reply.code(first.status).type(type).header('idempotent-replay', 'true')
           return reply.header('cache-control', 'no-store').send(payload)
         }

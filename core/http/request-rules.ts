@@ -6,12 +6,13 @@ import type {
   onSendHookHandler,
   preHandlerHookHandler,
 } from 'fastify'
-import { type ErrorDetail, InvalidRequest, Prefetched, WritesStopped } from '../errors.ts'
+import { InvalidRequest, Prefetched, WritesStopped } from '../errors.ts'
 import { pathOf, RequestLine } from '../observe/log.ts'
 import { RequestLog } from '../observe/request-log.ts'
 import { sendRefusal } from './connections.ts'
 import { closeAfterResponse } from './drain-body.ts'
 import { isPrefetch } from './headers.ts'
+import { faultOf, faultyBody } from './limits/body-faults.ts'
 
 /**
  * Time limits that close slow sockets. Node's defaults are minutes long, and `requestTimeout` alone does not close a
@@ -105,8 +106,7 @@ const answerEarly: onSendHookHandler = (request, reply, payload, done) => {
 
 const refuseFaultyBody: preHandlerHookHandler = (request, _reply, done) => {
   const fault = faultOf(request.body)
-  if (!fault) return done()
-  done(new InvalidRequest(`The request body is not valid: ${fault.path} ${fault.message}.`).with({ details: [fault] }))
+  done(fault ? faultyBody(fault) : undefined)
 }
 
 declare module 'fastify' {
@@ -118,50 +118,6 @@ declare module 'fastify' {
     /** Marks a WebSocket route; every other route refuses upgrades. */
     upgrade?: boolean
   }
-}
-
-/** Maximum nesting of a body: more than sensible input needs, and within the recursion limit. */
-const DEEPEST = 100
-const LONGEST_PATH = 200
-
-/**
- * Finds faults of a body that schemas do not detect and that no later code may meet: a nesting deep enough to
- * overflow the stack, and invalid text (NUL, which databases refuse, and lone surrogates, which have no UTF-8
- * encoding).
- */
-function faultOf(body: unknown): ErrorDetail | null {
-  const fault = find(body, 0)
-  return fault && { path: fault.path.reverse().join('.').slice(0, LONGEST_PATH) || '(body)', message: fault.message }
-}
-
-/** @returns the path from the inside out */
-function find(value: unknown, depth: number): { path: string[]; message: string } | null {
-  if (depth > DEEPEST) return { path: [], message: `is nested more than ${DEEPEST} levels deep` }
-  if (typeof value === 'string') {
-    const message = textFault(value)
-    return message === null ? null : { path: [], message }
-  }
-  if (!Array.isArray(value) && !isRecord(value)) return null
-  for (const name of Object.keys(value)) {
-    const message = textFault(name)
-    const fault = message === null ? find(value[name as never], depth + 1) : { path: [], message }
-    if (!fault) continue
-    fault.path.push(name)
-    return fault
-  }
-  return null
-}
-
-function textFault(text: string): string | null {
-  if (text.includes('\0')) return 'has the control character NUL'
-  return text.isWellFormed() ? null : 'is not valid Unicode'
-}
-
-/** Whether a value is an object of JSON or a form, with or without a prototype. Streams and buffers are not. */
-function isRecord(value: unknown): value is object {
-  if (typeof value !== 'object' || value === null) return false
-  const prototype = Object.getPrototypeOf(value)
-  return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
 const acceptsUpgrade = (options: { config: { upgrade?: boolean } }): boolean => options.config.upgrade === true

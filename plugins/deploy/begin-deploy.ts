@@ -2,12 +2,19 @@ import type { FastifyInstance } from 'fastify'
 import { newId } from '../../core/ids.ts'
 import { ownedOfReserved, reserve } from './blobs/blobs.ts'
 import { DeployRow, ManifestRow } from './entities.ts'
-import { serialize } from './manifest/manifests.ts'
+import { bytesOfStored, packManifest } from './manifest/stored-manifest.ts'
+import { mustHaveFewOpen } from './open-deploys.ts'
 import type { NewDeploy, NewFile } from './schemas.ts'
 import { STORED_KIND } from './stored-bytes.ts'
 
 /** The time for which a deploy accepts uploads. */
 const UPLOADS_END_MS = 24 * 60 * 60 * 1000
+
+/**
+ * A file counts at least this for the day of its announcement: the rows of its digest stay for a day, whatever becomes of
+ * the deploy, and the smallest file takes a block of the disk.
+ */
+const SMALLEST_UPLOAD = 4096
 
 /** A deploy that has begun. */
 export interface BegunDeploy {
@@ -20,14 +27,20 @@ export interface BegunDeploy {
 }
 
 /**
- * Begins a deploy of files that were checked: reserves their bytes, and counts them for the owner.
+ * Begins a deploy of files that were checked: reserves their bytes, and counts them and the manifest for the owner.
  *
- * @throws QuotaExceeded: nothing is changed
+ * @param openDeploysPerPlayer the number of deploys of one player that take uploads
+ * @throws QuotaExceeded, TooManyOpenDeploys: nothing is changed
  * @throws BlobBusy
  */
 export async function beginDeploy(
   { db, clock, quotas }: Pick<FastifyInstance, 'db' | 'clock' | 'quotas'>,
-  { ownerId, gameId, deployId }: { ownerId: string; gameId: string; deployId: string | undefined },
+  {
+    ownerId,
+    gameId,
+    deployId,
+    openDeploysPerPlayer,
+  }: { ownerId: string; gameId: string; deployId: string | undefined; openDeploysPerPlayer: number },
   { files, message, room }: Pick<NewDeploy, 'files' | 'message' | 'room'>,
 ): Promise<BegunDeploy> {
   const createdAt = clock.now()
@@ -36,13 +49,17 @@ export async function beginDeploy(
   const wanted = new Map(files.map((file) => [file.sha256, file]))
   const digests = [...wanted.keys()].sort()
   const blobs = [...wanted.values()].map(({ sha256, size }) => ({ sha256, bytes: size }))
+  const stored = await packManifest(files)
   const { owned, unchanged } = await db.transaction(async (em) => {
     await reserve(em, digests, createdAt)
     const owned = await ownedOfReserved(em, ownerId, digests)
     const unchanged = files.filter((file) => owned.has(file.sha256)).length
-    const uploaded = blobs.reduce((sum, { sha256, bytes }) => sum + (owned.has(sha256) ? 0 : bytes), 0)
-    await quotas.add(em, ownerId, { kind: STORED_KIND, blobs }, { uploaded })
-    await em.insert(ManifestRow, { deployId: id, files: serialize(files) })
+    const fresh = blobs.filter(({ sha256 }) => !owned.has(sha256))
+    const uploaded = fresh.reduce((sum, { bytes }) => sum + Math.max(bytes, SMALLEST_UPLOAD), 0)
+    await quotas.add(em, ownerId, { kind: STORED_KIND, bytes: bytesOfStored(stored), blobs }, { uploaded })
+    // The account is held now, so concurrent announcements of the player count each other.
+    await mustHaveFewOpen(em, ownerId, openDeploysPerPlayer)
+    await em.insert(ManifestRow, { deployId: id, files: stored })
     await em.insert(DeployRow, {
       id,
       gameId,

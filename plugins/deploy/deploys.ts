@@ -27,6 +27,7 @@ import {
 import { finalizePreview, goLive } from './go-live.ts'
 import { checkFiles } from './manifest/check-files.ts'
 import { type Manifest, Manifests } from './manifest/manifests.ts'
+import { mustHaveFewOpen } from './open-deploys.ts'
 import { previewUrl } from './previews.ts'
 import { type NewBuild, publishFiles } from './publish-files.ts'
 import { toDeploy, toFinalized } from './record.ts'
@@ -35,6 +36,7 @@ import { RoomScriptCheck } from './room-script/check.ts'
 import { RoomScripts } from './room-script/room-scripts.ts'
 import { verifyRoomScript } from './room-script/verify.ts'
 import type { Deploy, DeployLimits, FinalizedDeploy, NewDeploy, StartedDeploy } from './schemas.ts'
+import { resumedDeploy, startedDeploy } from './started-deploy.ts'
 import { releaseStorage } from './stored-bytes.ts'
 import { UnresumableDeploys } from './unresumable.ts'
 import { isFinalized, Uploads } from './uploads/uploads.ts'
@@ -112,15 +114,23 @@ export class Deploys {
    *
    * @throws NotFound when the game is not the owner's
    * @throws InvalidRequest, PayloadTooLarge for files that can't be published
-   * @throws QuotaExceeded when its files are more than the owner may store, or upload today: nothing is changed
+   * @throws TooManyOpenDeploys, QuotaExceeded when its files are more than the owner may store, or upload today: nothing
+   *   is changed
    * @throws StorageFull when the disk is
    */
   async start(ownerId: string, deploy: NewDeploy): Promise<StartedDeploy> {
-    const { deployId, wanted, expiresAt, unchanged } = await this.begin(ownerId, deploy)
-    const uploads = await Promise.all(wanted.map((file) => this.uploads.presign(deployId, file, expiresAt)))
-    const contents = new Map(deploy.files.map((file) => [file.sha256, file]))
-    const bundle = wanted.length > 0 ? { bundle: this.bundles.presign(deployId, contents.values(), expiresAt) } : {}
-    return { deployId, uploads, ...bundle, expiresAt: expiresAt.toISOString(), unchanged }
+    return startedDeploy(this, await this.begin(ownerId, deploy), deploy.files)
+  }
+
+  /**
+   * Returns the upload addresses of an open deploy again, for the files that the owner does not have.
+   *
+   * @throws NotFound, DeployClosed, DeployExpired
+   */
+  async resume(playerId: string, deployId: string): Promise<StartedDeploy> {
+    const { deploy } = await this.#mustOwn(playerId, deployId)
+    this.uploads.mustBeOpen(deploy)
+    return resumedDeploy(this, this.#parts.db, deploy)
   }
 
   /**
@@ -130,12 +140,14 @@ export class Deploys {
    */
   async begin(ownerId: string, deploy: NewDeploy, deployId?: string): Promise<BegunDeploy> {
     const game = await this.#parts.games.mustOwn(ownerId, deploy.gameId)
-    checkFiles(deploy.files, this.#limits, deploy.room)
+    await checkFiles(deploy.files, this.#limits, deploy.room)
+    const { openDeploysPerPlayer } = this.#limits
+    await mustHaveFewOpen(this.#parts.db.em(), ownerId, openDeploysPerPlayer)
     await assertRoom(this.#parts.storage)
     const contents = new Map(deploy.files.map(({ sha256, size, path }) => [sha256, { size, path }]))
     const wrong = await falseSizes({ ...this.#parts, manifests: this.manifests }, game, contents)
     if (wrong[0]) throw new InvalidRequest(`${wrong[0].path} ${wrong[0].message}.`).with({ details: wrong })
-    return beginDeploy(this.#parts, { ownerId, gameId: game.id, deployId }, deploy)
+    return beginDeploy(this.#parts, { ownerId, gameId: game.id, deployId, openDeploysPerPlayer }, deploy)
   }
 
   /**
@@ -158,7 +170,7 @@ export class Deploys {
   async copy(copy: DeployCopy): Promise<FinalizedDeploy & { deployId: string }> {
     await this.#parts.games.mustOwn(copy.ownerId, copy.gameId)
     return this.unresumable.run(async (deployId) => {
-      await copyDeploy(this.#parts, deployId, copy)
+      await copyDeploy(this.#parts, deployId, { ...copy, openDeploysPerPlayer: this.#limits.openDeploysPerPlayer })
       return { deployId, ...(await this.finalize(copy.ownerId, deployId)) }
     })
   }
@@ -221,8 +233,11 @@ export class Deploys {
       // state `finalizing` is treated like the open one everywhere.
       const reopen = db.em().nativeUpdate(DeployRow, { id: deployId, state: 'finalizing' }, { state: 'uploading' })
       await reopen.catch(() => {})
-      // What failed may be a consequence of the removal of the deploy.
-      throw (await this.#isGone(deployId)) ? new NotFound('deploy') : error
+      // What failed may be a consequence of the removal of the deploy. An error of the database tells nothing.
+      throw await this.row(deployId).then(
+        () => error,
+        (missing) => (missing instanceof NotFound ? missing : error),
+      )
     }
     // A concurrent call may have been first, and another deploy may have gone live since. The result is the same.
     const after = await this.#mustOwn(playerId, deployId)
@@ -368,14 +383,6 @@ export class Deploys {
       throw isPlatformError(error) && error.statusCode === 404 ? new NotFound('deploy') : error
     })
     return { deploy, game }
-  }
-
-  /** Whether a deploy was removed. An error of the database tells nothing. */
-  #isGone(deployId: string): Promise<boolean> {
-    return this.row(deployId).then(
-      () => false,
-      (error) => error instanceof NotFound,
-    )
   }
 
   #examine(deploy: DeployRow): Promise<void> {

@@ -33,6 +33,11 @@ const DeployRowSchema = defineEntity({
     { properties: ['gameId', 'id'] },
     { properties: ['ownerId', 'id'] },
     { properties: ['state', 'expiresAt'] },
+    {
+      name: 'deploys_open_index',
+      expression:
+        "create index deploys_open_index on deploys (owner_id, id) where state in ('uploading', 'finalizing')",
+    },
   ],
 })
 
@@ -40,7 +45,8 @@ export class DeployRow extends DeployRowSchema.class {}
 DeployRowSchema.setClass(DeployRow)
 
 /**
- * The files of a deploy, in one row: `[path, sha256, size, contentType?]` each, as JSON.
+ * The files of a deploy, in one row (`manifest/stored-manifest.ts`): `[path, sha256, size, contentType?]` each. Its bytes
+ * count for the owner of the deploy. A deploy that failed or expired has none.
  *
  * A manifest is written once, never changed and always read whole, so a row a file would have no benefit: it would cost
  * 20,000 inserts in SQLite's only write transaction, and as many reads each time a game's cache is filled. The manifest

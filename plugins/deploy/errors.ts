@@ -1,6 +1,11 @@
 import { defineError } from '../../core/errors.ts'
 
 export const IncompleteDeploy = defineError('incomplete_deploy', 409, 'Files of this deploy are missing: %s.')
+export const TooManyOpenDeploys = defineError(
+  'too_many_open_deploys',
+  409,
+  'You have %s deploys that wait for their files, as many as allowed. Finalize one, or delete one with DELETE /api/deploy/{id}. Each ends a day after it began.',
+)
 export const DeployExpired = defineError('deploy_expired', 410, 'This deploy has expired; start another one.')
 export const DeployClosed = defineError('conflict', 409, 'This deploy accepts no more files; start another one.')
 export const NotRestorable = defineError('conflict', 409, 'Only a deploy that was live before can be restored.')

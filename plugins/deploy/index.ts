@@ -12,6 +12,7 @@ import { variantsMigration } from './migrations/2026_11_21_deploys_variants.ts'
 import { migration as examinedBuildsMigration } from './migrations/2026_11_23_examined_builds.ts'
 import { migration as pinnedMigration } from './migrations/2026_11_23_pinned_deploys.ts'
 import { migration as roomScriptsMigration } from './migrations/2026_11_23_room_scripts.ts'
+import { migration as openDeploysMigration } from './migrations/2026_11_26_open_deploys.ts'
 import { lastDeploys } from './pages/last-deploy-column.ts'
 import { pages } from './pages/routes.ts'
 import { Retention } from './retention.ts'
@@ -42,7 +43,10 @@ export default definePlugin(
     dependencies: ['oauth-idp', 'quotas', 'games'],
     limits: { ...DeployLimits, ...HistoryLimits, ...ArchiveLimits },
     entities: [DeployRow, ManifestRow, BlobRow, OwnerBlob, DeployUpload, BlobVariant],
-    migrations: [migration, variantsMigration, pinnedMigration, roomScriptsMigration, examinedBuildsMigration],
+    migrations: [
+      ...[migration, variantsMigration, pinnedMigration, roomScriptsMigration, examinedBuildsMigration],
+      openDeploysMigration,
+    ],
   },
   async (app, _config, limits) => {
     app.decorate('deploys', new Deploys(app, limits))

@@ -1,6 +1,10 @@
+import { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { callerOf, TOKENS_AND_SESSION } from '../../core/http/auth.ts'
+import type { Replay } from '../../core/http/idempotency.ts'
+import { parseJsonInSlices } from '../../core/http/limits/json-slices.ts'
 import { PageQuery } from '../../core/http/pagination.ts'
 import type { Routes } from '../../core/http/routes.ts'
 import type { UploadRule } from '../../core/http/uploads.ts'
@@ -34,6 +38,8 @@ const BYTES_PER_FILE = 800
  * The size up to which requests run without a concurrency limit. Most deploys, of up to some thousand files, are below.
  */
 const SHORT_ANNOUNCEMENT = 1024 ** 2
+/** The number of upload addresses that are written in one turn of the event loop. */
+const UPLOADS_IN_ONE_PIECE = 500
 /** The maximum number of concurrent uploads of one deploy. The CLI sends eight. */
 const UPLOADS_AT_ONCE = 32
 /** The maximum number of concurrent bundles of one deploy. Each has up to 8 MiB in memory. */
@@ -42,31 +48,12 @@ const BUNDLES_AT_ONCE = 2
 export const routes =
   (limits: DeployLimits): Routes =>
   async (app) => {
-    const announcementBytes = 65_536 + BYTES_PER_FILE * limits.filesPerDeploy
     /** Ownership is checked before the body is read. Another player's deploy counts as not found. */
     const owned = async (request: FastifyRequest) => {
       await app.deploys.get(callerOf(request).playerId, (request.params as { deployId: string }).deployId)
     }
 
-    app.post(
-      '/api/deploy',
-      {
-        config: {
-          ...publishes,
-          idempotent: true,
-          upload: { maxBytes: announcementBytes, shortBytes: SHORT_ANNOUNCEMENT },
-        },
-        constraints,
-        bodyLimit: announcementBytes,
-        schema: {
-          summary: 'Begin a deploy: announce its files; the answer lists the required uploads',
-          tags: ['deploys'],
-          body: NewDeploy,
-          response: { 200: StartedDeploy },
-        },
-      },
-      async (request) => app.deploys.start(callerOf(request).playerId, request.body),
-    )
+    await app.register(announcement(limits))
 
     app.post(
       '/api/deploy/:deployId/finalize',
@@ -186,6 +173,52 @@ export const routes =
 
     await app.register(relay(limits))
   }
+
+/** The announcement of a deploy. The separate scope parses its body in slices. */
+const announcement =
+  (limits: DeployLimits): Routes =>
+  async (app) => {
+    parseJsonInSlices(app)
+    const maxBytes = 65_536 + BYTES_PER_FILE * limits.filesPerDeploy
+    // A long answer is not stored: its addresses are signed again.
+    const replay: Replay = async (answer, request) => {
+      const { deployId } = JSON.parse(answer) as { deployId: string }
+      const started = await app.deploys.resume(callerOf(request).playerId, deployId)
+      return { type: 'application/json; charset=utf-8', payload: Readable.from(startedText(started)) }
+    }
+
+    app.post(
+      '/api/deploy',
+      {
+        config: { ...publishes, idempotent: { replay }, upload: { maxBytes, shortBytes: SHORT_ANNOUNCEMENT } },
+        constraints,
+        bodyLimit: maxBytes,
+        schema: {
+          summary: 'Begin a deploy: announce its files; the answer lists the required uploads',
+          tags: ['deploys'],
+          body: NewDeploy,
+          response: { 200: StartedDeploy },
+        },
+      },
+      async (request, reply) => {
+        const started = await app.deploys.start(callerOf(request).playerId, request.body)
+        await app.rememberAnswer(request, app.db, () => JSON.stringify({ deployId: started.deployId }))
+        if (started.uploads.length <= UPLOADS_IN_ONE_PIECE) return started
+        return reply.type('application/json; charset=utf-8').send(Readable.from(startedText(started)) as never)
+      },
+    )
+  }
+
+/** Yields the text of a long answer, some addresses in each turn of the event loop. */
+async function* startedText({ uploads, ...started }: StartedDeploy): AsyncGenerator<string> {
+  yield `${JSON.stringify(started).slice(0, -1)},"uploads":[`
+  for (let start = 0; start < uploads.length; start += UPLOADS_IN_ONE_PIECE) {
+    await nextTurn()
+    const some = JSON.stringify(uploads.slice(start, start + UPLOADS_IN_ONE_PIECE)).slice(1, -1)
+    yield start === 0 ? some : `,${some}`
+  }
+  yield ']}'
+}
 
 /** The separate scope leaves a body of any type on the socket until the handler reads it. */
 const relay =

@@ -8,6 +8,12 @@ export const DeployLimits = {
   filesPerDeploy: Type.Integer({ default: 20_000, minimum: 1, maximum: 100_000, description: 'Files of one deploy.' }),
   deployBytes: Type.Integer({ default: 2 * 1024 ** 3, minimum: 1, description: 'All files of one deploy together.' }),
   deployFileBytes: Type.Integer({ default: 512 * 1024 ** 2, minimum: 1, description: 'One file of a deploy.' }),
+  openDeploysPerPlayer: Type.Integer({
+    default: 10,
+    minimum: 1,
+    maximum: 1000,
+    description: 'Deploys of one player that wait for their files.',
+  }),
 }
 export type DeployLimits = { [Name in keyof typeof DeployLimits]: number }
 

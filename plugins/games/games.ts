@@ -326,4 +326,6 @@ const settingsWith = (settings: GameSettings, changes: SettingsChanges = {}): Ga
   ...settings,
   ...changes,
   multiplayer: { ...settings.multiplayer, ...changes.multiplayer },
+  // Rows of the time before this setting lack it.
+  saves: { ...DEFAULT_SETTINGS.saves, ...settings.saves, ...changes.saves },
 })

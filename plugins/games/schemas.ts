@@ -36,6 +36,14 @@ const Multiplayer = {
   guests: Type.Boolean({ description: 'Whether rooms take players who are not signed in.' }),
 }
 
+const Saves = {
+  bytes: Type.Integer({
+    minimum: 0,
+    maximum: 1024 ** 3,
+    description: 'Bytes of all saves of one player, with their earlier versions. `limits.savesTotalBytes` bounds it.',
+  }),
+}
+
 const CrossOriginIsolated = Type.Union([Type.Literal('auto'), Type.Boolean()], {
   description:
     'Whether to serve it with COOP and COEP, for SharedArrayBuffer and threads. `auto`: when a `.wasm` of the build imports or defines shared memory.',
@@ -47,6 +55,7 @@ export const GameSettings = Type.Object({
   embedded: Embedded,
   remix: Remix,
   multiplayer: Type.Object(Multiplayer),
+  saves: Type.Object(Saves),
 })
 export type GameSettings = Static<typeof GameSettings>
 
@@ -57,6 +66,7 @@ export const DEFAULT_SETTINGS: GameSettings = {
   embedded: false,
   remix: false,
   multiplayer: { enabled: true, maxPlayersPerRoom: 100, guests: false },
+  saves: { bytes: 16 * 1024 ** 2 },
 }
 
 const SettingsChanges = Type.Object(
@@ -66,6 +76,7 @@ const SettingsChanges = Type.Object(
     embedded: Type.Optional(Embedded),
     remix: Type.Optional(Remix),
     multiplayer: Type.Optional(Type.Partial(Type.Object(Multiplayer), { additionalProperties: false })),
+    saves: Type.Optional(Type.Partial(Type.Object(Saves), { additionalProperties: false })),
   },
   { additionalProperties: false },
 )

@@ -31,3 +31,8 @@ export const UpstreamFailed = defineError(
   502,
   '%s did not answer as expected. Try again, or sign in another way.',
 )
+export const ExportUnderWay = defineError(
+  'export_under_way',
+  409,
+  'Your data is being downloaded already; wait until that has ended.',
+)

@@ -15,8 +15,8 @@ export interface StoredKind {
   owners(): Promise<string[]>
   /** Recounts a player's data from the original rows, not from the counts. */
   tally(ownerId: string): Promise<Tally>
-  /** Lists the things that a player may view and remove. */
-  things(ownerId: string): Promise<StoredThing[]>
+  /** Lists the largest things that a player may view and remove. @param limit the maximum number of things */
+  things(ownerId: string, limit: number): Promise<StoredThing[]>
   /** Removes a thing of the player. @throws NotFound, or the reason why it stays */
   remove(ownerId: string, id: string): Promise<unknown>
 }
@@ -148,7 +148,7 @@ export class Quotas {
   /** Returns a player's complete usage, with the largest things. */
   async usage(ownerId: string): Promise<Usage> {
     const things: StoredThing[] = []
-    for (const kind of this.kinds.values()) things.push(...(await kind.things(ownerId)))
+    for (const kind of this.kinds.values()) things.push(...(await kind.things(ownerId, LISTED)))
     things.sort((a, b) => b.bytes - a.bytes || (a.id < b.id ? 1 : -1))
     return {
       quotas: await this.quotasOf(ownerId),

@@ -13,7 +13,8 @@ export const QuotaLimits = {
   uploadBytesPerDay: Type.Integer({
     default: 10 * 1024 ** 3,
     minimum: 0,
-    description: 'Bytes that one player may upload or announce in a day (UTC), whether they are kept or not.',
+    description:
+      'Bytes that one player may upload or announce in a day (UTC), whether they are kept or not. A file of a deploy counts at least 4 KiB.',
   }),
 }
 export type QuotaLimits = Static<TObject<typeof QuotaLimits>>
@@ -52,8 +53,9 @@ export const StoredThing = Type.Object({
   id: Type.String(),
   title: Type.String(),
   bytes: Type.Integer({ description: 'All of it.' }),
-  frees: Type.Integer({
-    description: 'What its removal frees: without the files that other deploys of the player have too.',
+  frees: Type.Union([Type.Integer(), Type.Null()], {
+    description:
+      'What its removal frees: without the files that other deploys of the player have too. null for a deploy behind larger ones of 40,000 files.',
   }),
   createdAt: Type.String({ format: 'date-time' }),
   url: Type.String({ description: 'Its page.' }),

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { QuotaAccount } from './entities.ts'
 
@@ -12,7 +13,7 @@ export interface BlobCount extends Blob {
   refs: number
 }
 
-/** The number of blobs in one statement. */
+/** The number of blobs in one statement. Other work gets a turn of the event loop before the next one. */
 const CHUNK = 250
 
 /**
@@ -72,6 +73,7 @@ export async function takeBlobs(
 ): Promise<number> {
   let grown = 0
   for (const chunk of chunksOf(blobs)) {
+    if (blobs.length > CHUNK) await nextTurn()
     const rows = await em.execute<{ bytes: number | string; refs: number }[]>(
       `insert into quota_shared_blobs (owner_id, kind, sha256, bytes, refs)
        values ${chunk.map(() => '(?, ?, ?, ?, 1)').join(', ')}
@@ -94,6 +96,7 @@ export async function releaseBlobs(
 ): Promise<number> {
   let freed = 0
   for (const chunk of chunksOf(blobs)) {
+    if (blobs.length > CHUNK) await nextTurn()
     const { named, values } = rowsOf(ownerId, kind, chunk)
     const rows = await em.execute<{ bytes: number | string }[]>(
       `delete from quota_shared_blobs where ${named} and refs <= 1 returning bytes`,

@@ -100,6 +100,8 @@ const SaveBlobSchema = defineEntity({
     usedAt: p.datetime(3),
     /** Set while the blob is being removed. No save may start to use it. */
     condemnedAt: p.datetime(3).nullable(),
+    /** The number of changes under way that will refer to it. A crash leaves it too high, and garbage collection ignores it. */
+    pending: p.integer().default(0),
   },
 })
 

@@ -1,7 +1,9 @@
-/** The number of kept versions of a key, the current one included (contracts, section 13). */
+/** The number of versions of a key that are kept, the current one included (contracts, section 21). */
 export const KEPT_VERSIONS = 5
-/** The time for which an earlier version is kept. */
+/** The time for which an earlier version is kept; of the older ones the last of each day (UTC). */
 export const KEPT_MS = 30 * 86_400_000
+
+const DAY_MS = 86_400_000
 
 /** A version of a key. */
 export interface HistoryEntry {
@@ -10,27 +12,32 @@ export interface HistoryEntry {
 }
 
 /**
- * Returns the oldest version to keep. An earlier version counts its 30 days from the moment at which another value
- * replaced it, or the key was deleted.
+ * Returns the versions to keep, newest first: the last five, and the last one of each day. An earlier version counts its
+ * 30 days from the moment at which another value replaced it, or the key was deleted.
  *
  * @param entries all versions of one key, newest first
  * @param endedAt the time at which the newest of them was replaced or deleted; null for a current one
  */
-export function oldestKept(entries: readonly HistoryEntry[], endedAt: number | null, now: number): number {
-  let replacedAt = endedAt
-  let oldest = Number.POSITIVE_INFINITY
-  for (const { version, createdAt } of entries.slice(0, KEPT_VERSIONS)) {
-    if (replacedAt !== null && replacedAt + KEPT_MS <= now) break
-    oldest = version
-    replacedAt = createdAt
-  }
-  return oldest
+export function keptOf<Entry extends HistoryEntry>(
+  entries: readonly Entry[],
+  endedAt: number | null,
+  now: number,
+): Entry[] {
+  return entries.filter(({ createdAt }, index) => {
+    const next = entries[index - 1]
+    const replacedAt = next?.createdAt ?? endedAt
+    if (replacedAt === null) return true
+    if (replacedAt + KEPT_MS <= now) return false
+    return index < KEPT_VERSIONS || next === undefined || dayOf(next.createdAt) !== dayOf(createdAt)
+  })
 }
+
+const dayOf = (at: number): number => Math.floor(at / DAY_MS)
 
 /**
  * Returns the time at which the oldest earlier version becomes due for removal; null when there is none.
  *
- * @param entries as for `oldestKept`
+ * @param entries as for `keptOf`, those that are kept
  */
 export function historyDueAt(entries: readonly HistoryEntry[], endedAt: number | null): number | null {
   const last = entries.length - 1

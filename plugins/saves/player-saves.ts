@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance } from 'fastify'
 import type { Saves } from './saves.ts'
 import type { SaveInfo } from './schemas.ts'
@@ -15,8 +16,8 @@ export interface GameSaves {
   deleted: SaveInfo[]
 }
 
-/** An exported value: JSON, text, or bytes in base64; without one when the export would become too large. */
-type ExportedSave = SaveInfo & { json?: unknown; text?: string; base64?: string; download?: string }
+/** An exported value: text, or bytes in base64; without one when the export would become too large. */
+type ExportedSave = SaveInfo & { text?: string; base64?: string; download?: string }
 
 type Parts = Pick<FastifyInstance, 'db' | 'origins'> & { saves: Saves }
 
@@ -44,39 +45,33 @@ export async function playersWithSaves(db: Parts['db'], gameId: string): Promise
   return Number(row?.players ?? 0)
 }
 
-/** Exports all saves of a player with their values. */
-export async function exportSaves(parts: Parts, playerId: string): Promise<unknown[]> {
+/** Exports all saves of a player with their values, as JSON text in parts: one value at a time is in memory. */
+export async function* exportSaves(parts: Parts, playerId: string): AsyncGenerator<string> {
   let left = MOST_BYTES
-  const games: unknown[] = []
-  for (const { game, saves } of await gamesOf(parts, playerId)) {
-    const exported: ExportedSave[] = []
-    for (const info of saves) {
+  yield '['
+  for (const [index, { game, saves }] of (await gamesOf(parts, playerId)).entries()) {
+    yield `${index > 0 ? ',' : ''}\n{"game":${JSON.stringify(game)},"saves":[`
+    for (const [nth, info] of saves.entries()) {
       left -= info.size
-      exported.push(
+      const exported: ExportedSave =
         left >= 0
           ? { ...info, ...(await exportedValue(parts.saves, { gameId: game.id, playerId }, info)) }
-          : { ...info, download: `${parts.origins.portal}/settings/saves/${game.id}/${info.key}/value` },
-      )
+          : { ...info, download: `${parts.origins.portal}/settings/saves/${game.id}/${info.key}/value` }
+      yield `${nth > 0 ? ',' : ''}\n${JSON.stringify(exported)}`
     }
-    games.push({ game, saves: exported })
+    yield ']}'
   }
-  return games
+  yield ']'
 }
 
+/** The values are whatever a game wrote, so they are not parsed. */
 async function exportedValue(
   saves: Saves,
   owner: { gameId: string; playerId: string },
-  { key, contentType }: SaveInfo,
-): Promise<Pick<ExportedSave, 'json' | 'text' | 'base64'>> {
+  { key }: SaveInfo,
+): Promise<Pick<ExportedSave, 'text' | 'base64'>> {
   const found = await saves.find(owner, key).catch(() => null)
   if (!found) return {}
   const bytes = await found.read()
-  const text = bytes.toString()
-  if (!Buffer.from(text).equals(bytes)) return { base64: bytes.toString('base64') }
-  if (!/[/+]json\b/i.test(contentType)) return { text }
-  try {
-    return { json: JSON.parse(text) }
-  } catch {
-    return { text }
-  }
+  return isUtf8(bytes) ? { text: bytes.toString() } : { base64: bytes.toString('base64') }
 }

@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { SaveRows } from './save-rows.ts'
+import type { Values } from './values/values.ts'
 
 const BATCH = 100
 
-type Parts = Pick<FastifyInstance, 'db' | 'clock'>
+type Parts = Pick<FastifyInstance, 'db' | 'clock'> & { saves: { readonly values: Pick<Values, 'removeUnused'> } }
 
 /** The scheduled task that removes earlier versions after 30 days, and deleted saves with their last version. */
 export class Retention {
@@ -26,18 +27,20 @@ export class Retention {
     )
     for (const { key, ...owner } of due) {
       if (signal.aborted) break
-      await db.groupCommit(async (statements) => {
+      const removed = await db.groupCommit(async (statements) => {
         const rows = new SaveRows(statements, owner)
         const usage = await rows.hold()
         const current = await rows.current(key)
-        if (!current) return
+        if (!current) return []
         const { kept, freed, dueAt } = await rows.prune(key, await rows.versions(key), current.deletedAt, clock.now())
         if (kept.length === 0) {
           await rows.forget(key)
           usage.versionFloor = Math.max(usage.versionFloor, current.version)
         } else await rows.setHistoryDueAt(key, dueAt)
         await rows.setUsage({ ...usage, keptBytes: usage.keptBytes - freed })
+        return rows.removedDigests
       })
+      await this.#parts.saves.values.removeUnused(removed)
     }
     return due.length
   }

@@ -1,6 +1,6 @@
 import type { Statements } from '../../core/data/database.ts'
 import { Unauthorized } from '../../core/errors.ts'
-import { type HistoryEntry, historyDueAt, oldestKept } from './history.ts'
+import { type HistoryEntry, historyDueAt, keptOf } from './history.ts'
 import type { StoredValue } from './values/values.ts'
 
 /** The saves of one player in one game. */
@@ -32,6 +32,8 @@ export interface VersionRow extends HistoryEntry {
 
 /** The statements of a change, in the caller's transaction. */
 export class SaveRows {
+  /** The digests of the large values whose versions were removed. */
+  readonly removedDigests = new Set<string>()
   readonly #statements: Statements
   readonly #owner: SaveOwner
 
@@ -61,6 +63,16 @@ export class SaveRows {
       keptBytes: Number(row.kept),
       versionFloor: Number(row.floor),
     }
+  }
+
+  /** Returns the sums of the player in the game, without holding them. */
+  async usage(): Promise<Pick<UsageRow, 'keys' | 'bytes'>> {
+    const { playerId, gameId } = this.#owner
+    const [row] = await this.#statements.query<{ keys: number; bytes: number | string }>(
+      'select keys, bytes from save_usage where player_id = ? and game_id = ?',
+      [playerId, gameId],
+    )
+    return { keys: Number(row?.keys ?? 0), bytes: Number(row?.bytes ?? 0) }
   }
 
   async setUsage({ keys, bytes, keptBytes, versionFloor }: UsageRow): Promise<void> {
@@ -153,7 +165,7 @@ export class SaveRows {
   /** Removes a deleted key with all of its versions. @returns the freed bytes */
   async forget(key: string): Promise<number> {
     const versions = await this.versions(key)
-    await this.#removeBefore(key, Number.MAX_SAFE_INTEGER)
+    await this.#remove(key, 'version <= ?', MOST_VERSIONS)
     await this.#statements.execute(
       'delete from saves where game_id = ? and player_id = ? and key = ? and deleted_at is not null',
       this.#at(key),
@@ -165,7 +177,7 @@ export class SaveRows {
    * Removes the versions of a key that are no longer kept.
    *
    * @param versions all versions, newest first
-   * @param endedAt see `oldestKept`
+   * @param endedAt see `keptOf`
    * @returns the kept versions, the freed bytes, and the time of the next removal
    */
   async prune(
@@ -174,49 +186,64 @@ export class SaveRows {
     endedAt: number | null,
     now: Date,
   ): Promise<{ kept: VersionRow[]; freed: number; dueAt: Date | null }> {
-    const oldest = oldestKept(versions, endedAt, now.getTime())
-    const kept = versions.filter(({ version }) => version >= oldest)
-    if (kept.length < versions.length) await this.#removeBefore(key, kept.at(-1)?.version ?? Number.MAX_SAFE_INTEGER)
+    const kept = keptOf(versions, endedAt, now.getTime())
+    const stays = new Set(kept)
+    // One at most, unless a day has passed.
+    for (const entry of versions) if (!stays.has(entry)) await this.#remove(key, 'version = ?', entry.version)
     const due = historyDueAt(kept, endedAt)
     return { kept, freed: sum(versions) - sum(kept), dueAt: due === null ? null : new Date(due) }
   }
 
   /**
-   * Removes earlier versions of keys that have a value, the oldest first, until at least this many bytes are free.
+   * Removes earlier versions and those of deleted keys, the oldest first, until at least this many bytes are free. A
+   * current value stays.
    *
-   * @returns the freed bytes; fewer when no earlier version is left
+   * @returns the freed bytes, fewer when no such version is left, and the version of each key that was forgotten
    */
-  async removeEarlier(bytes: number): Promise<number> {
+  async removeEarlier(bytes: number): Promise<{ freed: number; forgotten: number[] }> {
     const { gameId, playerId } = this.#owner
-    const earlier = await this.#statements.query<{ key: string; version: number; size: number }>(
-      `select v.key, v.version, v.size from saves s
+    const earlier = await this.#statements.query<{ key: string; version: number; size: number; deleted: number }>(
+      `select v.key, v.version, v.size, case when s.deleted_at is null then 0 else 1 end as deleted from saves s
        join save_versions v on v.game_id = s.game_id and v.player_id = s.player_id and v.key = s.key
-         and v.version < s.version
-       where s.game_id = ? and s.player_id = ? and s.deleted_at is null order by v.created_at, v.key, v.version`,
+         and (v.version < s.version or s.deleted_at is not null)
+       where s.game_id = ? and s.player_id = ? order by v.created_at, v.key, v.version`,
       [gameId, playerId],
     )
-    const newest = new Map<string, number>()
-    let freed = 0
-    for (const { key, version, size } of earlier) {
-      if (freed >= bytes) break
+    const removed = new Map<string, { version: number; deleted: number }>()
+    let planned = 0
+    for (const { key, version, size, deleted } of earlier) {
+      if (planned >= bytes) break
       // A clock that was set back puts a later version of a key first.
-      if (version <= (newest.get(key) ?? 0)) continue
-      newest.set(key, version)
-      freed += size
+      if (version <= (removed.get(key)?.version ?? 0)) continue
+      removed.set(key, { version, deleted })
+      planned += size
     }
-    for (const [key, version] of newest) {
-      await this.#removeBefore(key, version + 1)
-      const due = historyDueAt(await this.versions(key), null)
-      await this.setHistoryDueAt(key, due === null ? null : new Date(due))
+    const forgotten: number[] = []
+    for (const [key, { version, deleted }] of removed) {
+      await this.#remove(key, 'version <= ?', version)
+      const left = await this.versions(key)
+      if (left.length > 0) {
+        const due = historyDueAt(left, deleted ? await this.#deletedAt(key) : null)
+        await this.setHistoryDueAt(key, due === null ? null : new Date(due))
+      } else {
+        await this.forget(key)
+        forgotten.push(version)
+      }
     }
-    return sum(earlier.filter(({ key, version }) => version <= (newest.get(key) ?? 0)))
+    const freed = sum(earlier.filter(({ key, version }) => version <= (removed.get(key)?.version ?? 0)))
+    return { freed, forgotten }
   }
 
-  async #removeBefore(key: string, version: number): Promise<void> {
-    await this.#statements.execute(
-      'delete from save_versions where game_id = ? and player_id = ? and key = ? and version < ?',
+  async #deletedAt(key: string): Promise<number | null> {
+    return (await this.current(key))?.deletedAt ?? null
+  }
+
+  async #remove(key: string, which: 'version = ?' | 'version <= ?', version: number): Promise<void> {
+    const rows = await this.#statements.query<{ sha256: string | null }>(
+      `delete from save_versions where game_id = ? and player_id = ? and key = ? and ${which} returning sha256`,
       [...this.#at(key), Math.min(version, MOST_VERSIONS)],
     )
+    for (const { sha256 } of rows) if (sha256 !== null) this.removedDigests.add(sha256)
   }
 
   #at(key: string): [gameId: string, playerId: string, key: string] {

@@ -2,7 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import { formatBytes } from '../../core/pages/index.ts'
 import { type Conditions, holds } from './conditions.ts'
 import { NoSuchSave, NoSuchVersion, SaveConflict, SavesFull, SaveTooLarge } from './errors.ts'
-import { KEPT_MS, KEPT_VERSIONS } from './history.ts'
+import { GameLimits } from './game-limits.ts'
+import { KEPT_MS } from './history.ts'
 import type { OwnerQuota } from './owner-quota.ts'
 import { RoomSaves } from './room-saves.ts'
 import { type CurrentRow, type SaveOwner, SaveRows, type UsageRow } from './save-rows.ts'
@@ -28,14 +29,12 @@ export interface FoundSave extends FoundInfo {
   read(): Promise<Buffer>
 }
 
-/** All versions of a player's saves in a game have at most this many times the bytes of the current values. */
-const HISTORY_FACTOR = KEPT_VERSIONS
 /** Repetitions of a read whose version was replaced, and its bytes collected, in between. */
 const READS = 3
 /** The memory for small values that were read last. */
 const RECENT_BYTES = 8 * 1024 * 1024
 
-type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'log' | 'storage' | 'rateLimiter'>
+type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'games' | 'log' | 'storage' | 'rateLimiter'>
 
 /**
  * Saves: documents of one player in one game, by key (contracts, section 13).
@@ -50,12 +49,14 @@ export class Saves {
   readonly #parts: Parts
   readonly #limits: SaveLimits
   readonly #quota: OwnerQuota
+  readonly #games: GameLimits
   readonly #recent = new RecentValues(RECENT_BYTES)
 
   constructor(parts: Parts, limits: SaveLimits, quota: OwnerQuota) {
     this.#parts = parts
     this.#limits = limits
     this.#quota = quota
+    this.#games = new GameLimits(parts, limits)
     this.values = new Values(parts)
     this.rooms = new RoomSaves(this, limits, parts)
   }
@@ -70,7 +71,7 @@ export class Saves {
     return {
       saves: rows.map(infoOf),
       usedBytes: rows.reduce((total, { size }) => total + size, 0),
-      limitBytes: this.#limits.savesTotalBytes,
+      limitBytes: await this.#games.bytesOf(gameId),
     }
   }
 
@@ -123,15 +124,34 @@ export class Saves {
     const { db, clock } = this.#parts
     if (bytes.length > this.#limits.saveBytes) throw new SaveTooLarge(this.#limits.saveBytes)
     await this.#quota.mustHaveRoom(owner.gameId)
-    const value = await this.values.place(bytes)
-    return db.groupCommit(async (statements) => {
-      const rows = new SaveRows(statements, owner)
-      const usage = await rows.hold()
+    const limitBytes = await this.#games.bytesOf(owner.gameId)
+    // A change that is refused anyway must store nothing. The same checks in the transaction decide.
+    if (bytes.length > INLINE_BYTES) {
+      const rows = new SaveRows(db, owner)
       const current = await rows.current(key)
       mustHold(conditions, current)
-      const written = { size: bytes.length, contentType, at: clock.now() }
-      return this.#write(rows, key, { usage, current, value, written })
-    })
+      this.#mustFit(await rows.usage(), current, { size: bytes.length, limitBytes })
+    }
+    const value = await this.values.place(bytes)
+    let removed: Iterable<string> = []
+    const result = await db
+      .groupCommit(async (statements) => {
+        const rows = new SaveRows(statements, owner)
+        const usage = await rows.hold()
+        const current = await rows.current(key)
+        mustHold(conditions, current)
+        const written = { size: bytes.length, contentType, at: clock.now() }
+        const saved = await this.#write(rows, key, { usage, current, value, written, limitBytes })
+        await this.values.used(statements, value)
+        removed = rows.removedDigests
+        return saved
+      })
+      .catch(async (error) => {
+        await this.values.discard(value)
+        throw error
+      })
+    await this.values.removeUnused(removed)
+    return result
   }
 
   /**
@@ -141,7 +161,8 @@ export class Saves {
    */
   async delete(owner: SaveOwner, key: string, conditions: Conditions = {}): Promise<void> {
     const { db, clock } = this.#parts
-    await db.groupCommit(async (statements) => {
+    const limitBytes = await this.#games.bytesOf(owner.gameId)
+    const removed = await db.groupCommit(async (statements) => {
       const rows = new SaveRows(statements, owner)
       const usage = await rows.hold()
       const current = await rows.current(key)
@@ -150,8 +171,10 @@ export class Saves {
       const now = clock.now()
       await rows.setDeleted(key, now, new Date(current.historyDueAt ?? now.getTime() + KEPT_MS))
       const left = { ...usage, keys: usage.keys - 1, bytes: usage.bytes - current.size }
-      await rows.setUsage(await this.#bounded(rows, left))
+      await rows.setUsage(await this.#bounded(rows, left, limitBytes))
+      return rows.removedDigests
     })
+    await this.values.removeUnused(removed)
   }
 
   /**
@@ -189,7 +212,8 @@ export class Saves {
    */
   async restore(owner: SaveOwner, key: string, version: number): Promise<WrittenSave> {
     const { db, clock } = this.#parts
-    return db.groupCommit(async (statements) => {
+    const limitBytes = await this.#games.bytesOf(owner.gameId)
+    const { save, removed } = await db.groupCommit(async (statements) => {
       const rows = new SaveRows(statements, owner)
       const usage = await rows.hold()
       const current = await rows.current(key)
@@ -197,8 +221,11 @@ export class Saves {
       if (!kept) throw new NoSuchVersion(version, key)
       const { size, contentType, ...value } = kept
       const written = { size, contentType, at: clock.now() }
-      return (await this.#write(rows, key, { usage, current, value, written })).save
+      const { save } = await this.#write(rows, key, { usage, current, value, written, limitBytes })
+      return { save, removed: rows.removedDigests }
     })
+    await this.values.removeUnused(removed)
+    return save
   }
 
   /** Adds a version, and makes it the current one. */
@@ -210,54 +237,64 @@ export class Saves {
       current,
       value,
       written: { size, contentType, at },
+      limitBytes,
     }: {
       usage: UsageRow
       current: CurrentRow | null
       value: StoredValue
       written: { size: number; contentType: string; at: Date }
+      limitBytes: number
     },
   ): Promise<{ created: boolean; save: WrittenSave }> {
-    const created = current === null || current.deletedAt !== null
-    const keys = usage.keys + (created ? 1 : 0)
-    const bytes = usage.bytes + size - (created ? 0 : (current?.size ?? 0))
-    const { savesPerPlayer, savesTotalBytes } = this.#limits
-    if (keys > savesPerPlayer && created) {
-      throw new SavesFull(`A player has at most ${savesPerPlayer} saves in a game. Delete one first.`)
-    }
-    if (bytes > savesTotalBytes && bytes > usage.bytes) {
-      throw new SavesFull(
-        `The saves of a player in a game have at most ${formatBytes(savesTotalBytes)} in total. Delete one first.`,
-      )
-    }
+    const { created, keys, bytes } = this.#mustFit(usage, current, { size, limitBytes })
     const version = Math.max(usage.versionFloor, current?.version ?? 0) + 1
     const before = current ? await rows.versions(key) : []
     await rows.insertVersion(key, { version, size, contentType, createdAt: at }, value)
     const { freed, dueAt } = await rows.prune(key, [{ version, size, createdAt: at.getTime() }, ...before], null, at)
     await rows.setCurrent(key, { version, size, contentType, updatedAt: at, historyDueAt: dueAt })
     const changed = { ...usage, keys, bytes, keptBytes: usage.keptBytes + size - freed }
-    const isLarge = changed.keptBytes > HISTORY_FACTOR * savesTotalBytes
-    await rows.setUsage(isLarge ? await this.#bounded(rows, changed) : changed)
+    await rows.setUsage(changed.keptBytes > limitBytes ? await this.#bounded(rows, changed, limitBytes) : changed)
     return { created, save: { key, version, size, updatedAt: at.toISOString() } }
   }
 
+  /** @returns what the player has after a change @throws SavesFull */
+  #mustFit(
+    usage: Pick<UsageRow, 'keys' | 'bytes'>,
+    current: CurrentRow | null,
+    { size, limitBytes }: { size: number; limitBytes: number },
+  ): { created: boolean; keys: number; bytes: number } {
+    const created = current === null || current.deletedAt !== null
+    const keys = usage.keys + (created ? 1 : 0)
+    const bytes = usage.bytes + size - (created ? 0 : (current?.size ?? 0))
+    const { savesPerPlayer } = this.#limits
+    if (keys > savesPerPlayer && created) {
+      throw new SavesFull(`A player has at most ${savesPerPlayer} saves in a game. Delete one first.`)
+    }
+    if (bytes > limitBytes && bytes > usage.bytes) {
+      throw new SavesFull(
+        `The saves of a player in this game have at most ${formatBytes(limitBytes)} in total. Delete one first.`,
+      )
+    }
+    return { created, keys, bytes }
+  }
+
   /**
-   * Bounds what is kept, so that nobody fills the server by making, shrinking and deleting saves. The earliest deletions
-   * are forgotten first, then the earliest versions that another value has replaced.
+   * Bounds what is kept, so that nobody fills the server by making, shrinking and deleting saves: as many deleted keys as
+   * there may be saves, and all versions together within the bytes of the saves. The oldest go first, a current value
+   * never.
    */
-  async #bounded(rows: SaveRows, usage: UsageRow): Promise<UsageRow> {
-    const most = HISTORY_FACTOR * this.#limits.savesTotalBytes
+  async #bounded(rows: SaveRows, usage: UsageRow, limitBytes: number): Promise<UsageRow> {
     const bounded = { ...usage }
     const deleted = await rows.deletedKeys()
-    for (
-      let left = deleted.length;
-      left > this.#limits.savesPerPlayer || (left > 0 && bounded.keptBytes > most);
-      left--
-    ) {
-      const { key, version } = deleted[deleted.length - left] as { key: string; version: number }
+    for (const { key, version } of deleted.slice(0, Math.max(0, deleted.length - this.#limits.savesPerPlayer))) {
       bounded.keptBytes -= await rows.forget(key)
       bounded.versionFloor = Math.max(bounded.versionFloor, version)
     }
-    if (bounded.keptBytes > most) bounded.keptBytes -= await rows.removeEarlier(bounded.keptBytes - most)
+    if (bounded.keptBytes > limitBytes) {
+      const { freed, forgotten } = await rows.removeEarlier(bounded.keptBytes - limitBytes)
+      bounded.keptBytes -= freed
+      bounded.versionFloor = Math.max(bounded.versionFloor, ...forgotten)
+    }
     return bounded
   }
 

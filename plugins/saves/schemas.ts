@@ -11,7 +11,10 @@ export const SaveLimits = {
     description: 'Largest save of a player.',
   }),
   savesPerPlayer: Count(100, 'Saves of one player in one game.'),
-  savesTotalBytes: Count(16 * 1024 * 1024, 'Bytes of all saves of one player in one game, without earlier versions.'),
+  savesTotalBytes: Count(
+    16 * 1024 * 1024,
+    'Bytes of all saves of one player in one game, with earlier versions, of which the oldest go first. A game may set less.',
+  ),
   saveWritesPerMinute: Count(240, 'Changes of saves a minute, of one player in one game.'),
   saveReadsPerMinute: Count(600, 'Reads of saves a minute, of one player in one game.'),
 }

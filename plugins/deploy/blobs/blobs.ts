@@ -26,7 +26,10 @@ export function openBlob(
  */
 export const uploadKey = (deployId: string, sha256: string): string => `uploads/${deployId}/${sha256}`
 
-/** The number of placeholders in one statement. */
+/**
+ * The number of placeholders in one statement. Between two statements other work gets a turn of the event loop, also
+ * inside a transaction: SQLite answers within the turn, so 20,000 digests would hold everybody up for a second.
+ */
 const CHUNK = 500
 
 /**
@@ -68,6 +71,7 @@ export async function ownedOfReserved(
 ): Promise<Set<string>> {
   const owned = new Set<string>()
   for (const chunk of chunksOf(digests)) {
+    if (digests.length > CHUNK) await nextTurn()
     for (const { sha256 } of await em.execute<{ sha256: string }[]>(OWNED, [ownerId, ...chunk])) owned.add(sha256)
   }
   return owned
@@ -80,6 +84,7 @@ export async function ownedOfReserved(
  */
 export async function reserve(em: SqlEntityManager, digests: readonly string[], now: Date): Promise<void> {
   for (let start = 0; start < digests.length; start += CHUNK) {
+    if (start > 0) await nextTurn()
     // The rows are sorted, so that two transactions with the same digests wait for each other instead of deadlocking.
     const chunk = digests.slice(start, start + CHUNK)
     const rows = chunk.map(() => '(?, ?, null)').join(', ')
@@ -93,6 +98,7 @@ export async function reserve(em: SqlEntityManager, digests: readonly string[], 
   }
   // Compressed forms of the blobs are kept as long as the blobs.
   for (const chunk of chunksOf(digests)) {
+    if (digests.length > CHUNK) await nextTurn()
     await em.execute(
       `update blobs set used_at = ? where condemned_at is null and sha256 in
        (select variant_sha256 from blob_variants where sha256 in (${PLACEHOLDERS}))`,

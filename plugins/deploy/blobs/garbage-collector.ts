@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Storage } from '../../../drivers/storage/interface.ts'
 import type { DraftBuilds } from '../drafts/draft-builds.ts'
 import { BlobRow, BlobVariant, DeployRow, DeployUpload, OwnerBlob } from '../entities.ts'
-import { digestsIn } from '../manifest/manifests.ts'
+import { linesOf } from '../manifest/stored-manifest.ts'
 import type { DeployState } from '../schemas.ts'
 import { OVER, releaseStorage } from '../stored-bytes.ts'
 import { blobKey, chunksOf, PLACEHOLDERS } from './blobs.ts'
@@ -122,13 +122,13 @@ export class GarbageCollector {
     for (let after = ''; ; ) {
       const rows = await this.#parts.db.query<{ id: string; files: string }>(
         `select d.id, m.files from deploys d join deploy_manifests m on m.deploy_id = d.id
-         where d.id > ? and d.state not in (?, ?) order by d.id limit 5`,
+         where d.id > ? and d.state not in (?, ?) order by d.id limit 1`,
         [after, ...OVER],
       )
-      for (const { files } of rows) for (const sha256 of digestsIn(files)) candidates.delete(sha256)
-      const last = rows.at(-1)
-      if (!last) return
-      after = last.id
+      const [row] = rows
+      if (!row) return
+      for await (const lines of linesOf(row.files)) for (const [, sha256] of lines) candidates.delete(sha256)
+      after = row.id
       await nextTurn()
     }
   }

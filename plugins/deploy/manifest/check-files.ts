@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { printablePath } from '../../../core/data/file-path.ts'
 import type { ErrorDetail } from '../../../core/errors.ts'
 import { InvalidRequest, PayloadTooLarge } from '../../../core/errors.ts'
@@ -7,6 +8,9 @@ import { problemOf } from './paths.ts'
 
 /** The maximum number of errors in a response. */
 const SHOWN = 20
+
+/** The number of files that are checked in one turn of the event loop. */
+const FILES_AT_ONCE = 2000
 
 /** The maximum size of a room script in bytes (contracts, section 15). */
 export const ROOM_SCRIPT_BYTES = 1024 ** 2
@@ -18,7 +22,7 @@ export const ROOM_SCRIPT_BYTES = 1024 ** 2
  * @throws PayloadTooLarge over a limit
  * @throws InvalidRequest naming the paths that are not allowed
  */
-export function checkFiles(files: readonly NewFile[], limits: DeployLimits, room?: string): void {
+export async function checkFiles(files: readonly NewFile[], limits: DeployLimits, room?: string): Promise<void> {
   if (files.length > limits.filesPerDeploy) {
     throw new PayloadTooLarge(`A deploy has at most ${limits.filesPerDeploy} files, not ${files.length}.`)
   }
@@ -26,7 +30,8 @@ export function checkFiles(files: readonly NewFile[], limits: DeployLimits, room
   const paths = new Set<string>()
   const sizes = new Map<string, number>()
   let total = 0
-  for (const { path, size, sha256, contentType } of files) {
+  for (const [index, { path, size, sha256, contentType }] of files.entries()) {
+    if (index % FILES_AT_ONCE === FILES_AT_ONCE - 1) await nextTurn()
     const refuse = (message: string) => void details.push({ path, message })
     const problem = problemOf(path)
     if (problem) refuse(problem)

@@ -3,8 +3,8 @@ import { chunksOf, PLACEHOLDERS } from '../blobs/blobs.ts'
 import { isCompressible } from '../compression/compressible.ts'
 import { type DraftBuilds, isDraftId } from '../drafts/draft-builds.ts'
 import { previewId } from '../previews.ts'
-import type { NewFile } from '../schemas.ts'
 import { mediaTypeOf } from './media-type.ts'
+import { type Line, linesOf, toLine } from './stored-manifest.ts'
 
 /** A compressed form of a file, which is a separate blob. */
 export interface FileEncoding {
@@ -31,9 +31,6 @@ export type Manifest = ReadonlyMap<string, ManifestFile>
 
 /** The contents of a manifest: the size and one of the paths, by digest. */
 export type Contents = ReadonlyMap<string, { readonly size: number; readonly path: string }>
-
-/** `contentType` is stored only if the uploader sent one. Otherwise it is derived from the name at each read. */
-type Line = [path: string, sha256: string, size: number, contentType?: string]
 
 /** The maximum number of cached files over all manifests, at about 300 bytes each. */
 const MAX_FILES = 100_000
@@ -114,7 +111,7 @@ export class Manifests {
         [deployId],
       )
       if (row) {
-        const manifest = await this.#parse(row.files, row.roomPath)
+        const manifest = await this.#build(linesOf(row.files), row.roomPath)
         this.#makeRoom(deployId, manifest.size)
         return { manifest, roomPath: row.roomPath, gameId: row.gameId }
       }
@@ -130,7 +127,7 @@ export class Manifests {
   async #loadDraft(draftId: string): Promise<Kept | null> {
     const draft = await this.#drafts.load(draftId)
     if (!draft) return null
-    const manifest = await this.#parse(serialize(draft.files), draft.room)
+    const manifest = await this.#build([draft.files.map(toLine)], draft.room)
     return { manifest, roomPath: draft.room, gameId: draft.gameId }
   }
 
@@ -142,20 +139,21 @@ export class Manifests {
     }
   }
 
-  async #parse(text: string, roomPath: string | null): Promise<Manifest> {
-    const files = (JSON.parse(text) as Line[]).map(([path, sha256, size, contentType = mediaTypeOf(path)]) => ({
-      path,
-      file: { sha256, size, contentType, encodings: NONE },
-      compressible: path !== roomPath && isCompressible(path, contentType, size),
-    }))
-    const digests = new Set(files.filter(({ compressible }) => compressible).map(({ file }) => file.sha256))
-    const encodings = await encodingsOf(this.#db, [...digests])
-    const manifest = new Map<string, ManifestFile>(
-      files.map(({ path, file, compressible }) => [
+  /** A manifest may be long, so each turn of the event loop gets a part of the work. */
+  async #build(parts: AsyncIterable<Line[]> | Iterable<Line[]>, roomPath: string | null): Promise<Manifest> {
+    const manifest = new Map<string, ManifestFile>()
+    for await (const lines of parts) {
+      const files = lines.map(([path, sha256, size, contentType = mediaTypeOf(path)]) => ({
         path,
-        compressible ? { ...file, encodings: encodings.get(file.sha256) ?? NONE } : file,
-      ]),
-    )
+        file: { sha256, size, contentType, encodings: NONE },
+        compressible: path !== roomPath && isCompressible(path, contentType, size),
+      }))
+      const digests = new Set(files.filter(({ compressible }) => compressible).map(({ file }) => file.sha256))
+      const encodings = await encodingsOf(this.#db, [...digests])
+      for (const { path, file, compressible } of files) {
+        manifest.set(path, compressible ? { ...file, encodings: encodings.get(file.sha256) ?? NONE } : file)
+      }
+    }
     const script = roomPath === null ? undefined : manifest.get(roomPath)
     if (roomPath !== null && script) manifest.set(roomPath, { ...script, roomScript: true })
     return manifest
@@ -169,14 +167,6 @@ interface Kept {
   gameId: string | null
   contents?: Contents
 }
-
-export const serialize = (files: readonly NewFile[]): string =>
-  JSON.stringify(
-    files.map(
-      ({ path, sha256, size, contentType }): Line =>
-        contentType === undefined ? [path, sha256, size] : [path, sha256, size, contentType],
-    ),
-  )
 
 const NONE: readonly FileEncoding[] = []
 
@@ -193,6 +183,3 @@ async function encodingsOf(db: Database, digests: readonly string[]): Promise<Ma
   }
   return found
 }
-
-/** Returns the digests of a stored manifest without building the manifest. */
-export const digestsIn = (text: string): string[] => (JSON.parse(text) as Line[]).map((line) => line[1])

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { NotFound } from '../../../core/errors.ts'
 import { BlobNotFound, DigestMismatch, type Storage } from '../../../drivers/storage/interface.ts'
@@ -13,6 +14,8 @@ import { UploadLog } from './upload-log.ts'
 
 /** The number of uploads that are verified concurrently. */
 const CONCURRENCY = 16
+/** The number of upload addresses that are signed in one turn of the event loop. */
+const SIGNED_AT_ONCE = 500
 /** The maximum number of missing files in a response. */
 const SHOWN = 100
 
@@ -43,6 +46,19 @@ export class Uploads {
       relay: `${origins.portal}/api/deploy/${deployId}/files/${file.sha256}`,
     })
     return { path: file.path, uploadUrl: url, method, headers }
+  }
+
+  /** Returns the addresses of several files. */
+  async presignAll(deployId: string, files: readonly NewFile[], expiresAt: Date): Promise<StartedDeploy['uploads']> {
+    const uploads: StartedDeploy['uploads'] = []
+    for (let start = 0; start < files.length; start += SIGNED_AT_ONCE) {
+      await nextTurn()
+      const some = files.slice(start, start + SIGNED_AT_ONCE)
+      for (const upload of await Promise.all(some.map((file) => this.presign(deployId, file, expiresAt)))) {
+        uploads.push(upload)
+      }
+    }
+    return uploads
   }
 
   /**

@@ -11,6 +11,7 @@ import { Passkey } from '../passkeys/entities.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { UpstreamAccount } from '../upstream/entities.ts'
 import type { Avatars } from './avatars.ts'
+import { DataExport } from './data-export.ts'
 import { OneTimeToken, PlayerRow } from './entities.ts'
 import type { Players } from './players.ts'
 
@@ -23,17 +24,15 @@ interface AccountDeletionContext {
   avatars: Avatars
 }
 
-/** Exports a plugin's data about a player: plain data without secrets. */
-export type Exporter = (playerId: string) => Promise<unknown>
-
 /** Deletes a plugin's data about a player in the transaction that ends the account. Nothing else may be awaited. */
 export type Cleanup = (em: SqlEntityManager, playerId: string) => Promise<unknown>
 
 /** Deletes accounts and exports their data. */
 export class AccountDeletion {
   readonly #context: AccountDeletionContext
+  readonly data = new DataExport()
   /** The exporters, by their name in the file. Plugins add theirs. */
-  readonly exporters = new Map<string, Exporter>()
+  readonly exporters = this.data.exporters
   /** The cleanups of a deleted account. Plugins add theirs. */
   readonly cleanups: Cleanup[] = []
 
@@ -69,13 +68,6 @@ export class AccountDeletion {
       })),
     )
     this.exporters.set('applications', async (id) => (await apps.list(id, { limit: 100 })).apps)
-  }
-
-  /** Returns all data about a player. @throws NotFound */
-  async export(playerId: string): Promise<Record<string, unknown>> {
-    const entries: [string, unknown][] = []
-    for (const [name, part] of this.exporters) entries.push([name, await part(playerId)])
-    return Object.fromEntries(entries)
   }
 
   /**

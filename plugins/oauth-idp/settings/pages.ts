@@ -117,13 +117,14 @@ export const settingsPages: Routes = async (app) => {
   )
 
   app.get('/settings/export', signedIn, async (request, reply) => {
-    const data = await deletion.export(callerOf(request).playerId)
+    const { playerId } = callerOf(request)
+    const text = deletion.data.begin(playerId, app.clock.now())
     reply.headers({
       'cache-control': 'no-store',
       'content-disposition': 'attachment; filename="my-data.json"',
       'content-type': 'application/json; charset=utf-8',
     })
-    return reply.send(`${JSON.stringify({ exportedAt: app.clock.now(), ...data }, null, 2)}\n`)
+    return reply.send(text)
   })
 
   app.post(

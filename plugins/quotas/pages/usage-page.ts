@@ -53,7 +53,11 @@ const columnsFor = (labels: ReadonlyMap<string, string>) => [
       html`<a href=${url}>${title}</a><br /><span class="soft">${labels.get(kind) ?? kind}</span>`,
   },
   { label: 'Size', align: 'end' as const, cell: ({ bytes }: StoredThing) => formatBytes(bytes) },
-  { label: 'Frees', align: 'end' as const, cell: ({ frees }: StoredThing) => formatBytes(frees) },
+  {
+    label: 'Frees',
+    align: 'end' as const,
+    cell: ({ frees }: StoredThing) => (frees === null ? '' : formatBytes(frees)),
+  },
   { label: 'Since', cell: ({ createdAt }: StoredThing) => html`<${Timestamp} at=${createdAt} />` },
   { label: 'Actions', action: true, cell: remove },
 ]

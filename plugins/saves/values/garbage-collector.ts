@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
-import { blobKey } from './blobs.ts'
+import { erase } from './blobs.ts'
 
 /** A blob is announced before its bytes are stored, and a version refers to it within this time or never. */
 const UNUSED_FOR_MS = 3_600_000
@@ -10,7 +10,10 @@ const PAGE = 500
 
 type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'log' | 'storage'>
 
-/** Removes the large values that no version refers to. It may run at any time, concurrently with changes. */
+/**
+ * Removes the large values that no version refers to: those that a crash left, and those of ended games and accounts. It
+ * may run at any time, concurrently with changes.
+ */
 export class GarbageCollector {
   readonly #parts: Parts
 
@@ -25,7 +28,7 @@ export class GarbageCollector {
     const stale = await db.query<{ sha256: string }>('select sha256 from save_blobs where condemned_at < ?', [
       new Date(now - STALE_MS),
     ])
-    for (const { sha256 } of stale) await this.#erase(sha256)
+    for (const { sha256 } of stale) await erase(this.#parts, sha256)
     let removed = 0
     for (let after = ''; !signal.aborted; ) {
       const rows = await db.query<{ sha256: string; unused: number }>(
@@ -51,14 +54,7 @@ export class GarbageCollector {
        and not exists (select 1 from save_versions v where v.sha256 = save_blobs.sha256)`,
       [clock.now(), sha256, before],
     )
-    if (condemned === 1) await this.#erase(sha256)
+    if (condemned === 1) await erase(this.#parts, sha256)
     return condemned === 1
-  }
-
-  /** Removes the bytes before the row. In the other order, a crash would leave unknown bytes. */
-  async #erase(sha256: string): Promise<void> {
-    const { db, storage } = this.#parts
-    await storage.delete(blobKey(sha256))
-    await db.execute('delete from save_blobs where sha256 = ? and condemned_at is not null', [sha256])
   }
 }

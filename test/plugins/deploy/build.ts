@@ -11,6 +11,10 @@ export const sha256 = (bytes: string | Buffer): string => createHash('sha256').u
 export const filesOf = (build: Build) =>
   Object.entries(build).map(([path, bytes]) => ({ path, size: Buffer.byteLength(bytes), sha256: sha256(bytes) }))
 
+/** Returns the bytes that the manifest of a small build takes; those of a large one are fewer. */
+export const manifestBytes = (build: Build): number =>
+  Buffer.byteLength(JSON.stringify(filesOf(build).map(({ path, sha256, size }) => [path, sha256, size])))
+
 /** Returns a small build in which every file contains the stamp. */
 export const build = (stamp: string, files = 3): Build => ({
   'index.html': `<title>${stamp}</title>`,

@@ -10,7 +10,7 @@ import { type Fault, faultyStorage } from '../../kit/fault-storage.ts'
 import { type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
 import { type Build, build, filesOf, liveBuild, tarOf } from './build.ts'
 
-const LIMITS = { filesPerDeploy: 100, deployBytes: 1e6, deployFileBytes: 1e6 }
+const LIMITS = { filesPerDeploy: 100, deployBytes: 1e6, deployFileBytes: 1e6, openDeploysPerPlayer: 1000 }
 const MOST = 30
 
 t.test('whichever operation of a relayed upload fails, a game is never half live, and trying again mends it', (t) =>

@@ -140,7 +140,7 @@ t.test('an archive that could not be published is a deploy that failed, and says
   await writeFile(file, zipOf(build('doomed')))
   const storage = faultyStorage(app.storage, { failOn: 1, mode: 'before' })
   const { config, db, clock, events, games, jobs, keys, origins, quotas, workerPrograms } = app
-  const limits = { filesPerDeploy: 100, deployBytes: 1e6, deployFileBytes: 1e6 }
+  const limits = { filesPerDeploy: 100, deployBytes: 1e6, deployFileBytes: 1e6, openDeploysPerPlayer: 10 }
   const deploys = new Deploys(
     { config, db, clock, events, games, jobs, keys, origins, quotas, workerPrograms, storage },
     limits,

@@ -153,7 +153,9 @@ function storedIn(dataDir: string): { noted: number; counted: number } {
       .all() as string[]
     const sizes = new Map<string, number>()
     for (const files of manifests) for (const [, digest, size] of JSON.parse(files)) sizes.set(digest, size)
-    return { noted: Number(noted ?? 0), counted: [...sizes.values()].reduce((sum, size) => sum + size, 0) }
+    // The manifests count too.
+    const counted = [...sizes.values(), ...manifests.map(({ length }) => length)].reduce((sum, size) => sum + size, 0)
+    return { noted: Number(noted ?? 0), counted }
   } finally {
     database.close()
   }

@@ -10,7 +10,7 @@ import { build, deploy, filesOf, sha256 } from './build.ts'
 
 type Parts = ConstructorParameters<typeof Deploys>[0]
 
-const LIMITS = { filesPerDeploy: 100, deployBytes: 1e6, deployFileBytes: 1e6 }
+const LIMITS = { filesPerDeploy: 100, deployBytes: 1e6, deployFileBytes: 1e6, openDeploysPerPlayer: 1000 }
 const STEPS = [
   'query',
   'transaction',
@@ -41,7 +41,8 @@ function stepwise<Part extends object>(part: Part, before: () => Promise<void>):
 }
 
 async function withGame(t: Test) {
-  const platform = await startPlatform(t)
+  // Those of deleted games stay open for a day.
+  const platform = await startPlatform(t, { config: { limits: { openDeploysPerPlayer: 1000 } } })
   const player = await platform.signUp()
   const game = await platform.game(player)
   const program = await platform.program(player)

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { exportOf } from '../../kit/exports.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
 import { openModeration } from './kit.ts'
 
@@ -35,7 +36,7 @@ t.test('reports and decisions hold on PostgreSQL, with parallel callers', needsP
   await Promise.all([moderation.outcomes.tell(last.body.id), moderation.outcomes.tell(last.body.id)])
   const subjects = (await moderation.messages.of(reporter.id)).map(({ subject }) => subject)
   t.same(subjects, ['Your report about Pong'], 'told once')
-  t.match(await platform.app.identity.deletion.export(reporter.id), {
+  t.match(await exportOf(platform.app, reporter.id), {
     reports: [{ state: 'upheld' }, { state: 'upheld' }],
   })
   await platform.app.identity.deletion.remove(reporter.id)

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { exportOf } from '../../kit/exports.ts'
 import { Client } from '../../kit/platform.ts'
 import { form } from '../assets/kit.ts'
 import { sheet } from '../assets/models.ts'
@@ -98,7 +99,7 @@ t.test('a deleted account leaves no words and no name behind', async (t) => {
   await report(owner, reporter.id, { text: 'Rita is rude.' })
   const by = { id: 'ply_admin', role: 'admin' } as const
   await tell((await app.moderation.decisions.decide(other.id, { action: 'dismiss' }, by)).id)
-  t.match(await app.identity.deletion.export(reporter.id), {
+  t.match(await exportOf(app, reporter.id), {
     reports: [{ state: 'dismissed' }, { state: 'open', text: 'Zanzibar' }],
     messages: [{ subject: 'Your report about Other' }],
   })

@@ -3,7 +3,7 @@ import t from 'tap'
 import { GarbageCollector } from '../../../plugins/deploy/blobs/garbage-collector.ts'
 import { amount } from '../../kit/extent.ts'
 import { type PlayerClient, startPlatform } from '../../kit/platform.ts'
-import { build, deploy, filesOf } from '../deploy/build.ts'
+import { build, deploy, filesOf, manifestBytes } from '../deploy/build.ts'
 import { png, sendFile } from '../games/pictures.ts'
 import { assertCountsHold } from './recounting.ts'
 
@@ -17,8 +17,12 @@ const limited = (limits: Record<string, number>) => ({ config: { limits } })
 /** A build of one page of so many bytes, other ones for each stamp. */
 const page = (stamp: string, bytes: number) => ({ 'index.html': stamp.padEnd(bytes, '.') })
 
+/** The manifest of a page counts too. */
+const MANIFEST = manifestBytes(page('', 100))
+
 t.test('a deploy past the quota is refused when it is announced, and nothing has changed', async (t) => {
-  const platform = await startPlatform(t, limited({ storageBytesPerPlayer: 1000 }))
+  const limit = 1000 + 2 * MANIFEST
+  const platform = await startPlatform(t, limited({ storageBytesPerPlayer: limit }))
   const player = await platform.signUp()
   const program = await platform.program(player)
   const game = await platform.game(player)
@@ -27,17 +31,21 @@ t.test('a deploy past the quota is refused when it is announced, and nothing has
   const refused = await program.post('/api/deploy', { gameId: game.id, files: filesOf(page('two', 401)) })
   t.equal(refused.status, 403)
   t.match(refused.body, {
-    error: { code: 'quota_exceeded', message: /401 bytes more than you store now, 600 bytes of the 1000 bytes/ },
+    error: {
+      code: 'quota_exceeded',
+      message: new RegExp(`${401 + MANIFEST} bytes more than you store now, ${600 + MANIFEST} bytes of the`),
+    },
     quota: 'storageBytesPerPlayer',
-    used: 600,
-    limit: 1000,
+    used: 600 + MANIFEST,
+    limit,
   })
   t.equal((await program.get(`/api/games/${game.id}/deploys`)).body.deploys.length, 1)
-  t.equal((await program.get('/api/usage')).body.quotas.storageBytesPerPlayer.used, 600)
+  t.equal((await program.get('/api/usage')).body.quotas.storageBytesPerPlayer.used, 600 + MANIFEST)
 
   await deploy(platform, program, game.id, page('three', 400))
-  t.equal((await program.get('/api/usage')).body.quotas.storageBytesPerPlayer.used, 1000, 'to the last byte')
-  await deploy(platform, program, game.id, page('one', 600))
+  t.equal((await program.get('/api/usage')).body.quotas.storageBytesPerPlayer.used, limit, 'to the last byte')
+  const again = await program.post('/api/deploy', { gameId: game.id, files: filesOf(page('one', 600)) })
+  t.equal(again.status, 403, 'the manifest of files that are there takes room too')
   await assertCountsHold(t, platform.app)
 })
 
@@ -48,16 +56,17 @@ t.test('the same file counts once, however many deploys and games have it', asyn
   const [pong, chess] = [await platform.game(player), await platform.game(player, { title: 'Chess' })]
   const files = { ...build('shared', 5), 'copy.txt': '"shared/0"' }
   const distinct = bytesOf(build('shared', 5))
+  const manifest = manifestBytes(files)
   await deploy(platform, program, pong.id, files)
   const second = await deploy(platform, program, pong.id, files)
   await deploy(platform, program, chess.id, files)
   const used = async () => (await program.get('/api/usage')).body.quotas.storageBytesPerPlayer.used
-  t.equal(await used(), distinct)
+  t.equal(await used(), distinct + 3 * manifest)
   await program.delete(`/api/games/${chess.id}`)
-  t.equal(await used(), distinct)
+  t.equal(await used(), distinct + 3 * manifest)
   await deploy(platform, program, pong.id, page('new', 10))
   t.equal((await program.delete(`/api/deploy/${second.deployId}`)).status, 204)
-  t.equal(await used(), distinct + 10)
+  t.equal(await used(), distinct + 10 + 2 * manifest + manifestBytes(page('new', 10)))
   await assertCountsHold(t, platform.app)
 })
 
@@ -74,7 +83,8 @@ t.test('an announced size that is untrue hides nothing', async (t) => {
 })
 
 t.test(`${ANNOUNCEMENTS} announcements at once do not pass together`, async (t) => {
-  const platform = await startPlatform(t, limited({ storageBytesPerPlayer: 1000 }))
+  const limits = { storageBytesPerPlayer: 10 * (100 + MANIFEST), openDeploysPerPlayer: 1000 }
+  const platform = await startPlatform(t, limited(limits))
   const player = await platform.signUp()
   const program = await platform.program(player)
   const game = await platform.game(player)
@@ -92,7 +102,7 @@ t.test(`${ANNOUNCEMENTS} announcements at once do not pass together`, async (t) 
 })
 
 t.test('what expires or fails is free again at once', async (t) => {
-  const platform = await startPlatform(t, limited({ storageBytesPerPlayer: 1000 }))
+  const platform = await startPlatform(t, limited({ storageBytesPerPlayer: 1001 + MANIFEST }))
   const { app, clock } = platform
   const player = await platform.signUp()
   const program = await platform.program(player)
@@ -110,14 +120,14 @@ t.test('what expires or fails is free again at once', async (t) => {
 })
 
 t.test('uploads of a day end with the day', async (t) => {
-  const platform = await startPlatform(t, limited({ uploadBytesPerDay: 1000 }))
+  const platform = await startPlatform(t, limited({ uploadBytesPerDay: 10_000 }))
   const player = await platform.signUp()
   const program = await platform.program(player)
   const game = await platform.game(player)
-  await deploy(platform, program, game.id, page('one', 900))
-  t.same((await program.post('/api/deploy', { gameId: game.id, files: filesOf(page('one', 900)) })).body.uploads, [])
+  await deploy(platform, program, game.id, page('one', 9000))
+  t.same((await program.post('/api/deploy', { gameId: game.id, files: filesOf(page('one', 9000)) })).body.uploads, [])
   const refused = await program.post('/api/deploy', { gameId: game.id, files: filesOf(page('two', 200)) })
-  t.match(refused.body, { error: { code: 'quota_exceeded' }, quota: 'uploadBytesPerDay', used: 900, limit: 1000 })
+  t.match(refused.body, { error: { code: 'quota_exceeded' }, quota: 'uploadBytesPerDay', used: 9000, limit: 10_000 })
   platform.clock.advance(24 * 3_600_000)
   const fresh = await platform.program(player)
   t.equal((await fresh.post('/api/deploy', { gameId: game.id, files: filesOf(page('two', 200)) })).status, 200)
@@ -155,10 +165,10 @@ t.test('after a lower limit what is there stays, and nothing new comes in', asyn
 
   t.equal((await set({ storageBytesPerPlayer: 10 }, player)).status, 403)
   const lowered = await set({ storageBytesPerPlayer: 10 })
-  t.match(lowered.body, { quotas: { storageBytesPerPlayer: { used: 1000, limit: 10 } } })
+  t.match(lowered.body, { quotas: { storageBytesPerPlayer: { used: 1000 + 2 * MANIFEST, limit: 10 } } })
   t.same(lowered.body.overrides, { storageBytesPerPlayer: 10 })
   t.equal((await program.post(`/api/deploy/${two.deployId}/rollback`)).status, 200)
-  t.equal((await program.post('/api/deploy', { gameId: game.id, files: filesOf(page('one', 500)) })).status, 200)
+  t.equal((await program.post('/api/deploy', { gameId: game.id, files: filesOf(page('one', 500)) })).status, 403)
   t.equal((await program.post('/api/deploy', { gameId: game.id, files: filesOf(page('3', 1)) })).status, 403)
   t.match((await set({ storageBytesPerPlayer: null })).body.quotas.storageBytesPerPlayer, { limit: null })
   t.equal((await program.post('/api/deploy', { gameId: game.id, files: filesOf(page('3', 1)) })).status, 200)

@@ -8,7 +8,7 @@ import { amount, inFull } from '../../kit/extent.ts'
 import { type Client, startPlatform } from '../../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
 import { SEED } from '../../kit/seed.ts'
-import { type Build, deploy, filesOf, upload } from '../deploy/build.ts'
+import { type Build, deploy, filesOf, manifestBytes, upload } from '../deploy/build.ts'
 import { png, sendFile } from '../games/pictures.ts'
 import { assertCountsHold } from './recounting.ts'
 
@@ -115,13 +115,15 @@ t.test('a count that went wrong is mended, and said in the log', async (t) => {
   const player = await platform.signUp()
   const program = await platform.program(player)
   const game = await platform.game(player)
-  await deploy(platform, program, game.id, { 'index.html': 'twelve bytes' })
+  const files = { 'index.html': 'twelve bytes' }
+  await deploy(platform, program, game.id, files)
+  const counted = 12 + manifestBytes(files)
   await app.db.execute("update quota_stored_bytes set bytes = 5 where kind = 'deploys'")
   await app.db.execute('delete from quota_shared_blobs')
   const found = await new Recount(app, app.quotas).run(never)
-  t.match(found, [{ ownerId: player.id, kind: 'deploys', noted: 5, counted: 12 }])
+  t.match(found, [{ ownerId: player.id, kind: 'deploys', noted: 5, counted }])
   await app.db.execute("update quota_stored_bytes set bytes = 7 where kind = 'deploys'")
-  t.match(await new Recount(app, app.quotas).run(never), [{ kind: 'deploys', noted: 7, counted: 12 }], 'the sum alone')
+  t.match(await new Recount(app, app.quotas).run(never), [{ kind: 'deploys', noted: 7, counted }], 'the sum alone')
   await assertCountsHold(t, app)
-  t.equal((await program.get('/api/usage')).body.quotas.storageBytesPerPlayer.used, 12)
+  t.equal((await program.get('/api/usage')).body.quotas.storageBytesPerPlayer.used, counted)
 })

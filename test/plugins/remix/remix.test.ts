@@ -4,6 +4,7 @@ import { PROGRAM } from '../../../core/data/audit.ts'
 import { inFull } from '../../kit/extent.ts'
 import { startPlatform } from '../../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
+import { manifestBytes } from '../deploy/build.ts'
 import { deploy } from '../game-edge/kit.ts'
 
 const FILES = { 'index.html': '<!doctype html><title>Pong</title>', 'game.js': 'play()' }
@@ -41,7 +42,7 @@ t.test('a player makes a version of a game, which has its files and says where i
   t.match(deploys, [{ state: 'live', message: 'Made from Pong', files: 2, unchanged: 2 }])
   t.match((await other.get(`/api/games/${made.id}/boards`)).body.boards, [{ id: 'points', order: 'asc' }])
   const usage = (await other.get('/api/usage')).body.quotas
-  const bytes = Object.values(FILES).join('').length
+  const bytes = Object.values(FILES).join('').length + manifestBytes(FILES)
   t.match(usage, { storageBytesPerPlayer: { used: bytes }, uploadBytesPerDay: { used: 0 } }, 'stored, not uploaded')
   const page = async () => (await platform.stranger.get('/games/pong-pong')).text
   t.match(

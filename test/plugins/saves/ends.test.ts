@@ -1,10 +1,12 @@
 // Where saves count, and how they end: the owner's quota, the account, the game, the disk, and the two databases.
+import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import { StorageFull } from '../../../core/errors.ts'
 import { OwnerQuota } from '../../../plugins/saves/owner-quota.ts'
 import { Removal } from '../../../plugins/saves/removal.ts'
 import { Retention } from '../../../plugins/saves/retention.ts'
 import { Values } from '../../../plugins/saves/values/values.ts'
+import { exportOf } from '../../kit/exports.ts'
 import { faultyStorage } from '../../kit/fault-storage.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
 import { assertCountsHold } from '../quotas/recounting.ts'
@@ -53,8 +55,15 @@ async function life(t: Test, world: World): Promise<void> {
   t.equal(new Set(all.map(({ save }) => save.version)).size, 20, 'changes at once get versions of their own')
   t.equal((await app.saves.versions(at, 'p')).length, 5)
 
-  const file = await app.identity.deletion.export(ada.id)
+  const file = await exportOf(app, ada.id)
   t.match(file.saves, [{ game: { id: game.id, title: 'Pong' }, saves: [{ key: 'a', version: 2, text: /^x{30000}$/ }] }])
+  const begin = () => app.identity.deletion.data.begin(ada.id, platform.clock.now())
+  const first = begin()
+  t.throws(begin, { code: 'export_under_way', statusCode: 409 }, 'one at a time')
+  for await (const part of first) if (part.length > 31_000) t.fail('one value at a time')
+  const given = begin()
+  await once(given.destroy(), 'close')
+  t.ok(await exportOf(app, ada.id), 'one that was given up holds nothing')
   await app.identity.deletion.remove(ada.id)
   t.equal((await app.db.query('select * from saves where player_id = ?', [ada.id])).length, 0)
   t.equal((await app.db.query('select * from save_versions where player_id = ?', [ada.id])).length, 0)

@@ -1,10 +1,12 @@
 // Saves over HTTP, on a game's own origin: values, versions, conditions and limits.
 import { createHash } from 'node:crypto'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { Retention } from '../../../plugins/saves/retention.ts'
 import { SaveRows } from '../../../plugins/saves/save-rows.ts'
+import { blobKey } from '../../../plugins/saves/values/blobs.ts'
 import { GarbageCollector } from '../../../plugins/saves/values/garbage-collector.ts'
 import { RecentValues } from '../../../plugins/saves/values/recent-values.ts'
+import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
 import { startWithGame } from './kit.ts'
 
 const DAY = 86_400_000
@@ -186,7 +188,8 @@ t.test('limits of a value, of the keys and of the sum refuse, and change nothing
   t.equal((await ada.get('c')).text.length, 100)
   t.equal((await bob.put('a', 'x'.repeat(1000))).status, 201, 'the limits are of each player')
   await ada.delete('b')
-  t.match(await ada.restore('b', 1), { status: 200, body: { size: 900 } })
+  t.match(await ada.restore('b', 1), { status: 404 }, 'the version before had no room beside the others')
+  t.match(await ada.restore('b', 2), { status: 200, body: { size: 10 } })
   for (const key of ['', '.a', '-a', 'a/b', 'a b', 'x'.repeat(65), '%00']) {
     t.ok([400, 404].includes((await ada.put(key, '1')).status), key)
   }
@@ -225,13 +228,116 @@ t.test('what is kept of saves that became smaller is bounded, the oldest goes fi
   }
   const kept = async (key: string) =>
     (await ada.versions(key)).body.versions.map(({ version }: { version: number }) => version)
-  t.same([await kept('a'), await kept('b'), await kept('c')], [[5], [5, 4], [5, 4, 3, 2, 1]])
+  t.same([await kept('a'), await kept('b'), await kept('c')], [[5], [5], [5, 4]])
   const [usage] = await app.db.query<{ kept: number; bytes: number }>(
     'select kept_bytes as kept, bytes from save_usage',
   )
-  t.match(usage, { kept: 5 * 97 + 3, bytes: 3 })
+  t.match(usage, { kept: 97 + 3, bytes: 3 })
   const due = await app.db.query('select key from saves where history_due_at is not null order by key')
-  t.same(due, [{ key: 'b' }, { key: 'c' }], 'and the rest is due later')
+  t.same(due, [{ key: 'c' }], 'and the rest is due later')
+})
+
+t.test('of earlier days the last version of each is kept, for 30 days', async (t) => {
+  const { ada, app, game, platform } = await startWithGame(t)
+  const at = { gameId: game.id, playerId: ada.id }
+  const put = (text: string) => app.saves.put(at, 'a', { bytes: Buffer.from(text), contentType: 'text/plain' })
+  const kept = async () => (await app.saves.versions(at, 'a')).map(({ version }) => version)
+  platform.clock.advance(DAY - (platform.clock.now().getTime() % DAY))
+  for (let day = 0; day < 40; day++) {
+    for (let round = 0; round < 3; round++) await put(`${day}/${round}`)
+    platform.clock.advance(DAY)
+  }
+  const days = Array.from({ length: 29 }, (_, index) => 114 - 3 * index)
+  t.same(await kept(), [120, 119, 118, 117, 116, ...days])
+  platform.clock.advance(5 * DAY)
+  await new Retention(app).sweep(new AbortController().signal)
+  t.equal((await kept()).at(-1), 48, 'none that another replaced more than 30 days ago')
+})
+
+/** Returns the bytes in the storage, and the sums of a player. */
+async function keptBy({ app }: Awaited<ReturnType<typeof startWithGame>>) {
+  const stored = await Array.fromAsync(app.storage.list('saves/'))
+  const [usage] = await app.db.query<{ kept: number; bytes: number }>(
+    'select kept_bytes as kept, bytes from save_usage',
+  )
+  return {
+    stored: stored.reduce((sum, { size }) => sum + size, 0),
+    kept: Number(usage?.kept),
+    live: Number(usage?.bytes),
+  }
+}
+
+const LARGE = 20_000
+const large = (stamp: string) => Buffer.alloc(LARGE, `${stamp} `)
+
+async function boundsAllVersions(t: Test, config: Record<string, unknown> = {}) {
+  const started = await startWithGame(t, { config })
+  const { ada, platform, game, owner } = started
+  const program = await platform.program(owner)
+  const settings = { saves: { bytes: 5 * LARGE } }
+  t.match(await program.patch(`/api/games/${game.id}`, { settings }), { status: 200, body: { settings } })
+  for (let round = 0; round < 12; round++) {
+    platform.clock.advance(3_600_000)
+    t.ok((await ada.put(`key${round % 3}`, large(`round ${round}`))).status < 300)
+  }
+  t.same(
+    await keptBy(started),
+    { stored: 5 * LARGE, kept: 5 * LARGE, live: 3 * LARGE },
+    'the bytes went with the versions',
+  )
+  t.match((await ada.versions('key2')).body.versions, [{ version: 4 }, { version: 3 }])
+  t.match((await ada.versions('key0')).body.versions, [{ version: 4 }], 'the oldest went first')
+  t.match(await ada.list(), { body: { usedBytes: 3 * LARGE, limitBytes: 5 * LARGE } })
+  await ada.delete('key0')
+  await ada.put('key3', large('new'))
+  t.same(await keptBy(started), { stored: 5 * LARGE, kept: 5 * LARGE, live: 3 * LARGE })
+  t.match(await ada.versions('key0'), { status: 200 }, 'the deleted one is younger than the versions')
+  for (const key of ['key4', 'key5']) t.equal((await ada.put(key, large(key))).status, 201)
+  t.equal((await ada.put('key6', large('full'))).status, 507)
+  t.same(await keptBy(started), { stored: 5 * LARGE, kept: 5 * LARGE, live: 5 * LARGE }, 'a current value stays')
+  const limit = { saves: { bytes: 2 * LARGE } }
+  await program.patch(`/api/games/${game.id}`, { settings: limit })
+  t.equal((await ada.put('key1', large('other'))).status, 200, 'one of the same size')
+  t.equal((await ada.list()).body.saves.length, 5)
+}
+
+t.test('all versions of a player are within what the game gives', async (t) => boundsAllVersions(t))
+
+t.test('so they are on PostgreSQL', needsPostgres, async (t) => {
+  const url = await (await startPostgres()).database()
+  await boundsAllVersions(t, { database: { driver: 'postgres', url }, secret: 'x'.repeat(40) })
+})
+
+t.test('a change that is refused leaves no bytes', async (t) => {
+  const limits = { savesTotalBytes: 2 * LARGE, savesPerPlayer: 2 }
+  const started = await startWithGame(t, { config: { limits } })
+  const { ada, app } = started
+  let written = 0
+  const put = app.storage.put.bind(app.storage)
+  app.storage.put = (key, body, expected) => {
+    written++
+    return put(key, body, expected)
+  }
+  await ada.put('a', large('first'))
+  t.equal((await ada.put('a', large('second'), { 'if-match': '"7"' })).status, 412)
+  t.equal((await ada.put('b', large('third'), { 'if-match': '*' })).status, 412)
+  t.equal((await ada.put('a', large('fourth'), { 'if-none-match': '*' })).status, 412)
+  t.equal((await ada.put('b', Buffer.alloc(LARGE + 1))).status, 507)
+  t.equal(written, 1, 'they are refused before anything is stored')
+
+  const races = Array.from({ length: 8 }, (_, index) => ada.put('a', large(`race ${index}`), { 'if-match': '"1"' }))
+  t.same((await Promise.all(races)).map(({ status }) => status).toSorted(), [200, ...Array(7).fill(412)])
+  t.equal((await keptBy(started)).stored, 2 * LARGE, 'what lost the race is gone at once')
+  t.equal((await app.db.query('select * from save_blobs')).length, 2)
+
+  // The same bytes of two players: one change fails while the other is under way.
+  const same = large('same')
+  const [one, two] = [await app.saves.values.place(same), await app.saves.values.place(same)]
+  const isThere = async () => (await app.storage.head(blobKey(one.sha256 ?? ''))) !== null
+  await app.saves.values.discard(one)
+  t.ok(await isThere())
+  await app.saves.values.discard(two)
+  t.notOk(await isThere())
 })
 
 t.test('large values are in the storage by digest, once, and are collected when nobody has them', async (t) => {

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { sweepScores } from '../../../plugins/scores/retention.ts'
+import { exportOf } from '../../kit/exports.ts'
 import { type Client, type PlatformOptions, type PlayerClient, startPlatform } from '../../kit/platform.ts'
 import { timeLimit } from '../../kit/time-limit.ts'
 import { deploy } from '../game-edge/kit.ts'
@@ -229,7 +230,7 @@ t.test('scores go with the account, and are in its export', async (t) => {
   await submit(ada, 10)
   await submit(bo, 20.5, { detail: [1] })
   const { deletion } = platform.app.identity
-  t.match((await deletion.export(bo.id)).scores, [
+  t.match((await exportOf(platform.app, bo.id)).scores, [
     { gameId: game.id, board: 'fastest', since: null, score: 20.5, detail: [1] },
     { since: '2026-11-21T00:00:00.000Z' },
   ])

@@ -1,0 +1,53 @@
+import { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { ExportUnderWay } from '../errors.ts'
+
+/**
+ * Exports a plugin's data about a player: plain data without secrets, or JSON text in parts where it may be more than a
+ * few megabytes.
+ */
+export type Exporter = (playerId: string) => Promise<unknown> | AsyncIterable<string>
+
+/** The elements of a list that are written in one turn of the event loop. */
+const ELEMENTS_AT_ONCE = 200
+
+/** Writes all data about a player as one JSON object, part by part, so that it is never in memory as a whole. */
+export class DataExport {
+  /** The exporters, by their name in the file. Plugins add theirs. */
+  readonly exporters = new Map<string, Exporter>()
+  readonly #underWay = new Set<string>()
+
+  /**
+   * Begins an export. A player has one at a time on each node, until the stream closes.
+   *
+   * @throws ExportUnderWay
+   */
+  begin(playerId: string, exportedAt: Date): Readable {
+    if (this.#underWay.has(playerId)) throw new ExportUnderWay()
+    this.#underWay.add(playerId)
+    const text = Readable.from(this.#write(playerId, exportedAt), { objectMode: false })
+    return text.once('close', () => this.#underWay.delete(playerId))
+  }
+
+  async *#write(playerId: string, exportedAt: Date): AsyncGenerator<string> {
+    yield `{"exportedAt":${JSON.stringify(exportedAt)}`
+    for (const [name, exporter] of this.exporters) {
+      yield `,\n${JSON.stringify(name)}:`
+      const part = exporter(playerId)
+      if (Symbol.asyncIterator in part) yield* part
+      else yield* textOf(await part)
+    }
+    yield '}\n'
+  }
+}
+
+async function* textOf(value: unknown): AsyncGenerator<string> {
+  if (!Array.isArray(value)) return yield JSON.stringify(value)
+  yield '['
+  for (let start = 0; start < value.length; start += ELEMENTS_AT_ONCE) {
+    await nextTurn()
+    const some = JSON.stringify(value.slice(start, start + ELEMENTS_AT_ONCE), null, 1).slice(1, -1)
+    yield start === 0 ? some : `,${some}`
+  }
+  yield ']'
+}
