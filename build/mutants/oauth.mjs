@@ -260,7 +260,7 @@ export default [
     name: 'a sign-in with a provider ends one of another browser',
     in: 'plugins/oauth-idp/upstream',
     find: "(request.cookies[name] ?? '').split",
-    replace: "(Object.entries(request.cookies).find(([each]) => each.includes('upstream-'))?.[1] ?? '').split",
+    replace: "(Object.entries(request.cookies).find(([each]) => each.includes('upstream'))?.[1] ?? '').split",
     tests: ['plugins/oauth-idp/upstream'],
   },
 ]

@@ -115,7 +115,7 @@ export class Identity {
       key: app.keys.derive('oauth-idp/setup-link'),
       portalUrl: origins.portal,
     })
-    this.sessions = new Sessions({ db, clock, events, secure: origins.secure })
+    this.sessions = new Sessions({ db, clock, events, portal: origins.portal })
     this.apps = new Apps({ db, clock, events, log: app.log, lan: !origins.secure })
     this.pageOrigins = new PageOrigins({ db, clock, events })
     this.signIns = new SignIns({ db, clock, log: app.log })

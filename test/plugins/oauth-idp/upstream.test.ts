@@ -144,7 +144,10 @@ t.test('several tabs sign in at once, and the oldest of too many are forgotten',
   const browser = new Client(platform.app)
   const started = []
   for (let tab = 0; tab < 10; tab++) started.push(await browser.get(`${START}?returnTo=/tab/${tab}`))
-  t.equal([...browser.cookiesOf('localhost:8080').keys()].filter((name) => name.startsWith('upstream-')).length, 8)
+  t.equal(
+    [...browser.cookiesOf('localhost:8080').keys()].filter((name) => name.startsWith('gameyard_upstream_8080-')).length,
+    8,
+  )
   for (const [tab, path] of [
     [9, '/tab/9'],
     [2, '/tab/2'],
