@@ -189,6 +189,7 @@ POST   /games/:slug/deploys                      portal  session page
 
 GET    /oauth/authorize                          portal  optional page
 POST   /oauth/authorize                          portal  none page
+GET    /oauth/continue                           portal  optional page
 POST   /oauth/consent                            portal  session page
 POST   /api/oauth/token                          portal  none
 GET    /api/oauth/userinfo                       portal  oauth-token
