@@ -1,6 +1,27 @@
 /** Mistakes in code that runs on users' machines. */
 export default [
   {
+    name: 'a game signs the player of another server out at its former cookie',
+    in: 'plugins/game-edge',
+    find: 'if (await this.#tokens.open(value, host, this.#app.clock.now())) return clearCookie',
+    replace: 'if (value) return clearCookie',
+    tests: ['system/cookie-ports'],
+  },
+  {
+    name: 'the cookies of two games with servers at one host name are the same',
+    in: 'clients/adapter',
+    find: '.slice(0, 8)',
+    replace: '.slice(0, 0)',
+    tests: ['system/cookie-ports'],
+  },
+  {
+    name: 'a game signs the player of another one out at its former cookie',
+    in: 'clients/adapter',
+    find: 'if (isOurs) return clearCookie',
+    replace: 'if (value) return clearCookie',
+    tests: ['system/cookie-ports'],
+  },
+  {
     name: 'the adapter signs out by a link that is fetched in advance',
     in: 'clients/adapter',
     find: "if (name !== 'session' && isPrefetch(request.headers))",

@@ -1,6 +1,20 @@
 /** Mistakes in the kernel. */
 export default [
   {
+    name: 'a cookie on http has the name of the same cookie at another port',
+    in: 'core/origins',
+    find: "{port || '80'}",
+    replace: "{port && ''}",
+    tests: ['system/cookie-ports'],
+  },
+  {
+    name: 'a session under the former name of the cookie ends',
+    in: 'core/origins',
+    find: 'return values.length > 0 || former === null ? values : cookieValues(header, former)',
+    replace: 'return values',
+    tests: ['system/cookie-ports'],
+  },
+  {
     name: 'what is fetched in advance has its effect',
     in: 'core/http',
     find: 'done(isPrefetch(request.headers) ? new Prefetched() : undefined)',

@@ -1,6 +1,20 @@
 /** Mistakes in sign-in and tokens. */
 export default [
   {
+    name: 'a mailed link leads to the state of a sign-in that is in another browser',
+    in: 'plugins/oauth-idp',
+    find: '|| this.#browser.read(request) === stored?.browser',
+    replace: '|| stored?.browser',
+    tests: ['plugins/oauth-idp/way-back'],
+  },
+  {
+    name: 'a way back of a mail leads to another site',
+    in: 'plugins/oauth-idp',
+    find: 'return { returnTo: returnPath(wanted, this.#portal), browser',
+    replace: 'return { returnTo: String(wanted), browser',
+    tests: ['plugins/oauth-idp/way-back'],
+  },
+  {
     name: 'a stolen refresh token goes on beside its successor',
     in: 'plugins/oauth-idp/oauth',
     find: 'return next?.grant_id === row.grant_id && next.used_at === null',
@@ -251,16 +265,16 @@ export default [
   {
     name: 'only for a known address is a new password prepared',
     in: 'plugins/oauth-idp',
-    find: "await emails.enqueue(db.em(), { kind: 'reset', nonce: tokens.newNonce(), email: normal })",
+    find: "await emails.enqueue(db.em(), { kind: 'reset', nonce: tokens.newNonce(), email: normal, wayBack })",
     replace:
-      "if (await db.em().findOne(PlayerRow, { email: normal })) await emails.enqueue(db.em(), { kind: 'reset', nonce: tokens.newNonce(), email: normal })",
+      "if (await db.em().findOne(PlayerRow, { email: normal })) await emails.enqueue(db.em(), { kind: 'reset', nonce: tokens.newNonce(), email: normal, wayBack })",
     tests: ['plugins/oauth-idp/recovery'],
   },
   {
     name: 'a sign-in with a provider ends one of another browser',
     in: 'plugins/oauth-idp/upstream',
     find: "(request.cookies[name] ?? '').split",
-    replace: "(Object.entries(request.cookies).find(([each]) => each.includes('upstream-'))?.[1] ?? '').split",
+    replace: "(Object.entries(request.cookies).find(([each]) => each.includes('upstream'))?.[1] ?? '').split",
     tests: ['plugins/oauth-idp/upstream'],
   },
 ]

@@ -18,8 +18,33 @@ export function cookieSite(origin: string, headers: Headers): CookieSite {
   }
 }
 
-/** Adds `__Host-` on https, so that another host of the same domain can't set this cookie. */
-export const cookieName = (name: string, secure: boolean): string => (secure ? `__Host-${name}` : name)
+/** The names of one cookie of a game. */
+export interface CookieNames {
+  /** The name that is set. */
+  name: string
+  /** The name that earlier versions set on http. It is read until those cookies have expired, and never set. */
+  former: string | null
+}
+
+/**
+ * Returns the names of a cookie. On https `__Host-` keeps other hosts of the same domain from setting it. On plain http
+ * the name contains the beginning of the client id: cookies ignore ports, so all games at `localhost` share them.
+ *
+ * @param suffix distinguishes cookies of one purpose
+ */
+export function cookieNames(
+  { origin, clientId }: { origin: string; clientId: string },
+  purpose: 'session' | 'state',
+  suffix = '',
+): CookieNames {
+  const name = `service_${purpose}`
+  if (origin.startsWith('https:')) return { name: `__Host-${name}${suffix}`, former: null }
+  const game = clientId
+    .replace(/^svc_client_/, '')
+    .replace(/[^\w-]/g, '')
+    .slice(0, 8)
+  return { name: `${name}_${game}${suffix}`, former: name + suffix }
+}
 
 /** In a frame of another site, browsers accept only partitioned cookies and drop a plain `SameSite=None`. */
 const PARTITIONED = 'SameSite=None; Secure; Partitioned'
@@ -29,7 +54,7 @@ const attributesFor = ({ secure, framed, loopback }: CookieSite): string =>
 
 /** Builds a `Set-Cookie` header. */
 export const setCookie = (site: CookieSite, name: string, value: string, seconds: number): string =>
-  `${cookieName(name, site.secure)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; ${attributesFor(site)}`
+  `${name}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; ${attributesFor(site)}`
 
 /**
  * Returns the `Set-Cookie` headers that remove a cookie in every form in which it may have been set.
@@ -41,10 +66,18 @@ export function clearCookie(site: CookieSite, name: string, except?: 'current'):
   const forms = site.secure ? [PARTITIONED] : site.loopback ? [PLAIN, PARTITIONED] : [PLAIN]
   return forms
     .filter((form) => except === undefined || form !== attributesFor(site))
-    .map((form) => `${cookieName(name, site.secure)}=; Path=/; Max-Age=0; HttpOnly; ${form}`)
+    .map((form) => `${name}=; Path=/; Max-Age=0; HttpOnly; ${form}`)
 }
 
-/** Returns all values of a cookie in a request, because another host of the same domain may have added a second one. */
+/**
+ * Returns all values of a cookie in a request, because another host of the same domain may have added a second one: those
+ * of its name, else those of its former name.
+ */
+export function valuesOf(headers: Headers, { name, former }: CookieNames): string[] {
+  const values = cookieValues(headers, name)
+  return values.length > 0 || former === null ? values : cookieValues(headers, former)
+}
+
 export function cookieValues(headers: Headers, name: string): string[] {
   return (headers.get('cookie') ?? '')
     .split(';')

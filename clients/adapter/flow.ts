@@ -1,4 +1,4 @@
-import { clearCookie, cookieName, cookieSite, cookieValues, setCookie } from './cookies.ts'
+import { type CookieNames, clearCookie, cookieNames, cookieSite, setCookie, valuesOf } from './cookies.ts'
 import { returnPath } from './return-to.ts'
 import { SealedTokens } from './sealed-tokens.ts'
 import type { Player, ResolvedSettings, Tokens } from './settings.ts'
@@ -82,7 +82,7 @@ export class SignInFlow {
       ...(embedded ? { prompt: 'none' } : {}),
     }).toString()
     const site = cookieSite(origin, headers)
-    const cookies = [...this.#abandoned(headers), setCookie(site, stateCookie(state), sealed, FLOW_SECONDS)]
+    const cookies = [...this.#abandoned(headers), setCookie(site, this.#cookie(state).name, sealed, FLOW_SECONDS)]
     return { location: location.href, cookies }
   }
 
@@ -105,8 +105,8 @@ export class SignInFlow {
     const { origin, baseUrl, now } = this.#settings
     const state = query.get('state') ?? ''
     const site = cookieSite(origin, headers)
-    const name = stateCookie(state)
-    const sealed = STATE.test(state) ? cookieValues(headers, cookieName(name, site.secure)) : []
+    const names = this.#cookie(state)
+    const sealed = STATE.test(state) ? valuesOf(headers, names) : []
     const flow = sealed.length === 1 ? await this.#states.open<Flow>(sealed[0] as string, now()) : null
     if (!flow || flow.state !== state) {
       throw new SignInOver(
@@ -115,7 +115,7 @@ export class SignInFlow {
     }
     const issuer = query.get('iss')
     if (issuer !== null && issuer !== baseUrl) throw new SignInFailed('This answer is not from the portal.')
-    const cookies = clearCookie(site, name)
+    const cookies = clearCookie(site, names.name)
     const error = query.get('error')
     if (error !== null) {
       // The player refused, or the portal could not ask the player inside a frame. The game continues signed out.
@@ -178,12 +178,16 @@ export class SignInFlow {
 
   /** Removes the states of unfinished flows when there are too many. */
   #abandoned(headers: Headers): string[] {
-    const pattern = /(?:^|;) *(?:__Host-)?(service_state_[A-Za-z0-9_-]{22})=/g
+    const pattern = new RegExp(`(?:^|;) *(${this.#cookie('').name}[A-Za-z0-9_-]{22})=`, 'g')
     const open = [...(headers.get('cookie') ?? '').matchAll(pattern)]
     const site = cookieSite(this.#settings.origin, headers)
     // Browsers send the oldest cookie first (RFC 6265 section 5.4).
     const oldest = open.slice(0, Math.max(0, open.length - OPEN_FLOWS + 1))
     return oldest.flatMap(([, name]) => clearCookie(site, name as string))
+  }
+
+  #cookie(state: string): CookieNames {
+    return cookieNames(this.#settings, 'state', `_${state}`)
   }
 }
 
@@ -197,8 +201,6 @@ interface TokenAnswer {
   error?: string
   error_description?: string
 }
-
-const stateCookie = (state: string): string => `service_state_${state}`
 
 const base64url = (bytes: Uint8Array): string =>
   btoa(String.fromCharCode(...bytes))

@@ -58,7 +58,7 @@ export function createAuth(settings: AuthSettings = {}): Auth {
     logout: {
       methods: ['GET', 'POST'],
       answer: async ({ headers }, { searchParams }) => {
-        const cookies = sessions.end(headers)
+        const cookies = await sessions.end(headers)
         // Links and forms return to the game; scripts get a JSON response.
         if (showsPages(headers)) {
           return redirect({ location: returnPath(searchParams.get('returnTo'), resolved.origin), cookies }, 303)

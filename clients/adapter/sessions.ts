@@ -1,4 +1,4 @@
-import { clearCookie, cookieName, cookieSite, cookieValues, setCookie } from './cookies.ts'
+import { type CookieNames, clearCookie, cookieNames, cookieSite, cookieValues, setCookie, valuesOf } from './cookies.ts'
 import { SealedTokens } from './sealed-tokens.ts'
 import type { Player, ResolvedSettings } from './settings.ts'
 
@@ -23,7 +23,6 @@ interface Claims {
   scope: string
 }
 
-const NAME = 'service_session'
 /** A session that is used at this age is renewed. */
 const RENEW_AFTER_MS = 24 * 3600_000
 
@@ -31,13 +30,13 @@ const RENEW_AFTER_MS = 24 * 3600_000
 export class Sessions {
   readonly #settings: ResolvedSettings
   readonly #tokens: SealedTokens
-  readonly #cookie: string
+  readonly #cookie: CookieNames
 
   constructor(settings: ResolvedSettings) {
     const { sessionSecret: secret, clientId, origin } = settings
     this.#settings = settings
     this.#tokens = new SealedTokens('session', { secret, clientId, host: new URL(origin).host })
-    this.#cookie = cookieName(NAME, origin.startsWith('https:'))
+    this.#cookie = cookieNames(settings, 'session')
   }
 
   /** Returns the `Set-Cookie` headers that sign a player in. */
@@ -71,12 +70,28 @@ export class Sessions {
     const { now, sessionSeconds, origin } = this.#settings
     const token = await this.#tokens.seal({ ...claims }, new Date(now().getTime() + sessionSeconds * 1000))
     const site = cookieSite(origin, headers)
-    return [...clearCookie(site, NAME, 'current'), setCookie(site, NAME, token, sessionSeconds)]
+    const { name } = this.#cookie
+    return [
+      ...(await this.#clearFormer(headers)),
+      ...clearCookie(site, name, 'current'),
+      setCookie(site, name, token, sessionSeconds),
+    ]
   }
 
   /** Returns the `Set-Cookie` headers that sign the player out. */
-  end(headers: Headers): string[] {
-    return clearCookie(cookieSite(this.#settings.origin, headers), NAME)
+  async end(headers: Headers): Promise<string[]> {
+    const site = cookieSite(this.#settings.origin, headers)
+    return [...(await this.#clearFormer(headers)), ...clearCookie(site, this.#cookie.name)]
+  }
+
+  /** Removes a session under the former name, unless another game at this host name has set that cookie. */
+  async #clearFormer(headers: Headers): Promise<string[]> {
+    const { former } = this.#cookie
+    for (const value of former === null ? [] : cookieValues(headers, former)) {
+      const isOurs = await this.#tokens.open(value, this.#settings.now())
+      if (isOurs) return clearCookie(cookieSite(this.#settings.origin, headers), former as string)
+    }
+    return []
   }
 
   /** Reads the session from a request's cookie. Two or more cookies of that name count as signed out. */
@@ -93,7 +108,7 @@ export class Sessions {
   }
 
   async #claimsIn(headers: Headers) {
-    const values = cookieValues(headers, this.#cookie)
+    const values = valuesOf(headers, this.#cookie)
     const [token] = values
     return values.length === 1 && token ? this.#tokens.open<Claims>(token, this.#settings.now()) : null
   }

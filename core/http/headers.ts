@@ -83,23 +83,6 @@ export function chooseEncoding<Encoding extends { coding: string }>(
   return best && weigh(best.coding) >= (weights.get('identity') ?? 0) ? best : null
 }
 
-/** Lists the names of the cookies in a Cookie header. */
-export function cookieNames(header: string | undefined): string[] {
-  const names = header?.split(';').map((pair) => pair.slice(0, Math.max(pair.indexOf('='), 0)).trim())
-  return [...new Set(names)].filter((name) => name !== '')
-}
-
-/** Lists all values of a cookie in a Cookie header. More than one means that another host of the domain set it too. */
-export function cookieValues(header: string | undefined, name: string): string[] {
-  if (!header?.includes(name)) return []
-  const values: string[] = []
-  for (const pair of header.split(';')) {
-    const cut = pair.indexOf('=')
-    if (cut > 0 && pair.slice(0, cut).trim() === name) values.push(pair.slice(cut + 1).trim())
-  }
-  return values
-}
-
 /** Whether a browser or a framework fetches an address that nobody has followed yet. */
 export const isPrefetch = (headers: IncomingHttpHeaders): boolean =>
   /\bprefetch\b/.test(`${headers['sec-purpose'] ?? ''} ${headers.purpose ?? ''}`) ||

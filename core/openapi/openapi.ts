@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import Type from 'typebox'
 import { NotFound } from '../errors.ts'
 import { type AuthRule, authRequirementOf, type PrincipalKind } from '../http/auth.ts'
+import { cookieNamesAt } from '../origins/cookies.ts'
 import { renderPage } from '../pages/index.ts'
 import { type KeptDocument, keepDocument } from '../pages/kept-pages.ts'
 import { REFERENCE_PATH, renderReference, renderReferenceGroup } from './reference.ts'
@@ -36,7 +37,7 @@ export async function collectOpenapi(
           browserSession: {
             type: 'apiKey',
             in: 'cookie',
-            name: 'session',
+            name: cookieNamesAt(url, { http: 'session', https: '__Host-session' }).name,
             description: 'The browser session of the portal.',
           },
         },

@@ -4,6 +4,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { BrowserFile } from './browser-files.ts'
 import type { PageReply } from './index.ts'
+import { chosenTheme } from './theme.ts'
 
 /** A response that is the same for everyone, in memory with its compressed forms. */
 export type KeptDocument = Pick<BrowserFile, 'contentType' | 'body' | 'encodings' | 'etag'>
@@ -70,7 +71,8 @@ export class KeptPages {
   }
 
   #isForEverybody({ principal, headers, url }: FastifyRequest): boolean {
-    const atHome = headers.host === new URL(this.#app.origins.portal).host
-    return !principal && atHome && !url.includes('?') && !/(?:^|;\s*)theme=/.test(headers.cookie ?? '')
+    const { portal } = this.#app.origins
+    const atHome = headers.host === new URL(portal).host
+    return !principal && atHome && !url.includes('?') && chosenTheme(portal, headers.cookie) === null
   }
 }

@@ -8,6 +8,7 @@ import { Icon } from './icons.ts'
 import type { Legal } from './legal.ts'
 import { Notice } from './messages.ts'
 import { entryFor, Navigation, type NavigationEntry } from './navigation.ts'
+import { chosenTheme, themeCookie } from './theme.ts'
 
 /** The viewer of a page. */
 export interface Viewer {
@@ -114,7 +115,7 @@ export function shell(
   options: PageOptions,
 ): ShellParts {
   const prepared = preparedFor(site, browserFiles)
-  const theme = /(?:^|;\s*)theme=(light|dark)(?:;|$)/.exec(headers.cookie ?? '')?.[1]
+  const theme = chosenTheme(site.portalUrl, headers.cookie)
   const scripts = (options.scripts ?? []).map(
     (name) => `<script type="module" src="${browserFiles.url(name)}"></script>`,
   )
@@ -231,7 +232,7 @@ const footer = (site: Site, address: Address): View => html`
       <p>${site.name}<span class="foot-note"> · ${site.legal.operator ? `run by ${site.legal.operator}, with Gameyard` : 'a self-hosted game platform'}</span></p>
       <nav aria-label="About this site"><ul>${legalLinks(site, address)}<li><a href=${address('/docs/api')}>API reference</a></li><li><a href=${address('/openapi.json')}>OpenAPI</a></li></ul></nav>
       <button class="keys" type="button" hidden data-keys>Keyboard <kbd>?</kbd></button>
-      <div class="theme" hidden data-theme-switch role="group" aria-label="Colour scheme">
+      <div class="theme" hidden data-theme-switch=${themeCookie(site.portalUrl).name} role="group" aria-label="Colour scheme">
         <button type="button" value="light" aria-pressed="false" aria-label="Light"><${Icon} name="sun" /></button>
         <button type="button" value="auto" aria-pressed="true">Auto</button>
         <button type="button" value="dark" aria-pressed="false" aria-label="Dark"><${Icon} name="moon" /></button>

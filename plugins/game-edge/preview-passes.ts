@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import { cookieValues } from '../../core/http/headers.ts'
+import { valuesOf } from '../../core/origins/cookies.ts'
 import type { Game } from '../games/index.ts'
-import { cookieName, cookieSite, setCookie } from './sign-in/cookies.ts'
+import { cookieSite, gameCookie, setCookie } from './sign-in/cookies.ts'
 import { SealedTokens } from './sign-in/sealed-tokens.ts'
 
 interface Claims {
@@ -12,7 +12,6 @@ interface Claims {
   epoch: number
 }
 
-const COOKIE = 'service_preview'
 /** The redirect from the portal to the preview needs only a short time. */
 const PASS_SECONDS = 60
 const COOKIE_SECONDS = 12 * 3600
@@ -49,12 +48,13 @@ export class PreviewPasses {
     if (!claims) return null
     const { sub, game, epoch } = claims
     const token = await this.#cookies.seal({ sub, game, epoch }, host, this.#in(COOKIE_SECONDS))
-    return setCookie(cookieSite(request, host, this.#app.origins.secure), COOKIE, token, COOKIE_SECONDS)
+    const { name } = gameCookie(this.#app.origins.atHost(host), 'preview')
+    return setCookie(cookieSite(request, host, this.#app.origins.secure), name, token, COOKIE_SECONDS)
   }
 
   /** Whether a request to a preview comes from the owner of its game. */
   async admits(request: IncomingMessage, host: string, game: Game): Promise<boolean> {
-    const values = cookieValues(request.headers.cookie, cookieName(COOKIE, this.#app.origins.secure))
+    const values = valuesOf(request.headers.cookie, gameCookie(this.#app.origins.atHost(host), 'preview'))
     if (values.length !== 1) return false
     const claims = await this.#cookies.open<Claims>(values[0] as string, host, this.#app.clock.now())
     if (claims?.game !== game.id || claims.sub !== game.ownerId) return false

@@ -21,6 +21,7 @@ import { IdTokens } from './oauth/id-tokens.ts'
 import { RefreshTokens } from './oauth/refresh-tokens.ts'
 import { ProtectedResources } from './oauth/resources.ts'
 import { type SigningAlgorithm, SigningKeys } from './oauth/signing-keys.ts'
+import { StoredRequests } from './oauth/stored-requests.ts'
 import { Passkeys } from './passkeys/passkeys.ts'
 import { AccountDeletion } from './players/account-deletion.ts'
 import { AccountEmails } from './players/account-emails.ts'
@@ -35,6 +36,8 @@ import { Setup } from './players/setup.ts'
 import { SignInMethods } from './players/sign-in-methods.ts'
 import { SignUp } from './players/sign-up.ts'
 import { SignUpChallenge } from './players/sign-up-challenge.ts'
+import { WaysBack } from './players/way-back.ts'
+import { BrowserCookie } from './sessions/browser-cookie.ts'
 import { Sessions } from './sessions/sessions.ts'
 import type { SettingsEntry } from './settings/header.ts'
 import { providerOf } from './upstream/providers.ts'
@@ -61,6 +64,8 @@ export class Identity {
   readonly setup: Setup
   readonly signUp: SignUp
   readonly recovery: Recovery
+  readonly waysBack: WaysBack
+  readonly storedRequests: StoredRequests
   readonly addressChange: AddressChange
   readonly avatars: Avatars
   readonly passkeys: Passkeys
@@ -115,7 +120,7 @@ export class Identity {
       key: app.keys.derive('oauth-idp/setup-link'),
       portalUrl: origins.portal,
     })
-    this.sessions = new Sessions({ db, clock, events, secure: origins.secure })
+    this.sessions = new Sessions({ db, clock, events, portal: origins.portal })
     this.apps = new Apps({ db, clock, events, log: app.log, lan: !origins.secure })
     this.pageOrigins = new PageOrigins({ db, clock, events })
     this.signIns = new SignIns({ db, clock, log: app.log })
@@ -148,6 +153,8 @@ export class Identity {
     this.#portalUrl = origins.portal
     if (config.signUpChallenge === 'work' && !isSecureContext(origins.portal)) throw new StartupError(NEEDS_HTTPS)
     const challenge = new SignUpChallenge({ ...around, hashing, key: app.keys.derive('oauth-idp/sign-up-challenge') })
+    this.waysBack = new WaysBack({ portal: origins.portal, browser: new BrowserCookie(origins.portal) })
+    this.storedRequests = new StoredRequests({ ...around, tokens })
     this.signUp = new SignUp({ ...around, players, signInMethods, tokens, emails, challenge })
     this.recovery = new Recovery({ ...around, players, passwords, signInMethods, tokens, emails })
     this.addressChange = new AddressChange({ ...around, players, passwords, tokens, emails })

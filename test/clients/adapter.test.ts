@@ -78,6 +78,10 @@ async function approved(platform: Platform, player: PlayerClient, location: stri
   return back.pathname + back.search
 }
 
+/** Returns the name of a game's session cookie on http, or the beginning of the names of its state cookies. */
+const nameOf = ({ clientId }: AuthSettings, purpose = 'session') =>
+  `service_${purpose}_${clientId?.slice('svc_client_'.length, 'svc_client_'.length + 8)}`
+
 const visit = (auth: Auth) => new Visitor(async (request) => (await auth.handle(request)) as Response)
 
 t.test('a player signs in, is known, and signs out', async (t) => {
@@ -105,13 +109,14 @@ t.test('a player signs in, is known, and signs out', async (t) => {
   })
   t.match(
     start.headers.getSetCookie()[0],
-    /^service_state_[\w-]{22}=[^;]+; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/,
+    /^service_state_[\w-]{8}_[\w-]{22}=[^;]+; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/,
   )
 
   const back = await visitor.ask(await approved(platform, player, authorize.href))
   t.equal(back.status, 302)
   t.equal(back.headers.get('location'), '/level/2?x=1')
-  t.same([...visitor.cookies.keys()], ['service_session'], 'the state is gone')
+  const name = nameOf(settings)
+  t.same([...visitor.cookies.keys()], [name], 'the state is gone')
   const { email } = player.account
   t.match(await visitor.session(), {
     signedIn: true,
@@ -129,7 +134,7 @@ t.test('a player signs in, is known, and signs out', async (t) => {
     ],
     'told once',
   )
-  const cookie = `service_session=${visitor.cookies.get('service_session')}`
+  const cookie = `${name}=${visitor.cookies.get(name)}`
   for (const request of [
     new Headers({ cookie }),
     { headers: new Headers({ cookie }) },
@@ -170,7 +175,7 @@ t.test('a callback that this browser did not ask for is refused', async (t) => {
   const planted = visit(createAuth(settings))
   await planted.ask('/auth/service/start')
   const [sealed = ''] = planted.cookies.values()
-  planted.cookies.set(`service_state_${new URL(back, URL_OF_GAME).searchParams.get('state')}`, sealed)
+  planted.cookies.set(`${nameOf(settings, 'state')}_${new URL(back, URL_OF_GAME).searchParams.get('state')}`, sealed)
   await refused(planted, back, /began in another browser/)
   await refused(visitor, back.replace(/code=[^&]+/, 'code='), /code is missing/)
   await refused(visitor, back.replace(/code=[^&]+/, 'code=nonsense'), /invalid_grant/)
@@ -218,7 +223,7 @@ t.test('inside the portal’s frame nothing is asked, and cookies are partitione
   await visitor.signIn(platform, player)
   await visitor.ask('/auth/service/logout')
   const again = await visitor.signIn(platform, player, embed, framed)
-  t.match(again.headers.getSetCookie().at(-1), /^service_session=.*; SameSite=None; Secure; Partitioned$/)
+  t.match(again.headers.getSetCookie().at(-1), /^service_session_[\w-]{8}=.*; SameSite=None; Secure; Partitioned$/)
   t.equal((await visitor.session()).signedIn, true, 'once consented, signed in without a click')
 })
 
@@ -236,8 +241,9 @@ t.test('a session holds where and as long as it was made to', async (t) => {
   const { player, settings } = await elsewhere({ sessionSeconds: 3600, now: () => new Date(time) })
   const visitor = visit(createAuth(settings))
   await visitor.signIn(platform, player)
-  const value = visitor.cookies.get('service_session') as string
-  const read = (changes: AuthSettings, cookie = `service_session=${value}`) =>
+  const name = nameOf(settings)
+  const value = visitor.cookies.get(name) as string
+  const read = (changes: AuthSettings, cookie = `${name}=${value}`) =>
     createAuth({ ...settings, ...changes }).getSession(new Headers({ cookie }))
   t.match(await read({}), { signedIn: true }, 'on another server with the same secret')
   const behind = () => new Date(time - 30_000)
@@ -249,12 +255,12 @@ t.test('a session holds where and as long as it was made to', async (t) => {
   ] as [AuthSettings, string][]) {
     t.same(await read(changes), { signedIn: false }, why)
   }
-  t.same(await read({}, `service_session=${value}; service_session=${value}`), { signedIn: false }, 'two of them')
-  t.same(await read({}, `service_session=${value.slice(0, -2)}`), { signedIn: false }, 'cut short')
-  t.same(await read({}, 'service_session='), { signedIn: false }, 'empty')
+  t.same(await read({}, `${name}=${value}; ${name}=${value}`), { signedIn: false }, 'two of them')
+  t.same(await read({}, `${name}=${value.slice(0, -2)}`), { signedIn: false }, 'cut short')
+  t.same(await read({}, `${name}=`), { signedIn: false }, 'empty')
   const start = await visitor.ask('/auth/service/start')
   const [, state = ''] = /^service_state_[^=]+=([^;]+)/.exec(start.headers.getSetCookie()[0] as string) ?? []
-  t.same(await read({}, `service_session=${state}`), { signedIn: false }, 'a state is no session')
+  t.same(await read({}, `${name}=${state}`), { signedIn: false }, 'a state is no session')
   time += 3_590_000
   t.match(
     await read({ now: () => new Date(time + 40_000) }),
@@ -368,10 +374,11 @@ t.test('other methods, unknown addresses and service workers are refused; other 
     t.equal(await auth.handle(new Request(new URL(path, URL_OF_GAME))), null, path)
   }
   let cookie = ''
-  for (let count = 0; count < 10; count++) cookie += `service_state_${String(count).padStart(22, 'x')}=y; `
+  for (let count = 0; count < 10; count++)
+    cookie += `${nameOf(settings, 'state')}_${String(count).padStart(22, 'x')}=y; `
   const cleared = (await visitor.ask('/auth/service/start', { headers: { cookie } })).headers.getSetCookie()
   t.equal(
-    cleared.filter((line) => /^service_state_x.*Max-Age=0/.test(line)).length,
+    cleared.filter((line) => /^service_state_[^=]+_x.*Max-Age=0/.test(line)).length,
     6,
     'the three oldest flows go, each in both forms',
   )

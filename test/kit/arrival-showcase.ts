@@ -89,7 +89,7 @@ async function connectPath({ app }: Platform, { account }: PlayerClient): Promis
   const outcome = await upstream.arrive(
     upstream.provider('club'),
     { subject: 'u1', name: account.name, email: account.email, emailVerified: true },
-    null,
+    { currentId: null, returnTo: '/' },
   )
   if (!('question' in outcome)) throw new Error('Nobody was asked.')
   return `/connect/${outcome.question}`

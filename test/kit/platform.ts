@@ -110,11 +110,14 @@ export class Platform {
     return new URL(this.app.origins.game(slug)).host
   }
 
-  /** Returns the browser of a new player. */
-  async signUp(fields: Partial<{ name: string; email: string; password: string }> = {}): Promise<PlayerClient> {
+  /** Returns the browser of a new player. @param browser whose cookies it shares, also those of other platforms */
+  async signUp(
+    fields: Partial<{ name: string; email: string; password: string }> = {},
+    browser?: Client,
+  ): Promise<PlayerClient> {
     const number = ++people
     const account = { name: `Player ${number}`, email: `player${number}@example.org`, password: PASSWORD, ...fields }
-    const client = new PlayerClient(this.app, account)
+    const client = new PlayerClient(this.app, account, browser)
     const { status, body } = await client.post('/api/auth/sign-up', account)
     if (status !== 201) throw new Error(`Sign-up was answered with ${status}: ${JSON.stringify(body)}`)
     client.id = body.user.id
@@ -156,11 +159,12 @@ export const PASSWORD = 'correct yard battery fence'
 
 /** A browser with cookies or a program with a token. It sends requests to the app without a socket. */
 export class Client {
-  readonly #jars = new Map<string, Map<string, string>>()
+  readonly #jars: Map<string, Map<string, string>>
   readonly #app: FastifyInstance
   readonly #token: string | null
 
-  constructor(app: FastifyInstance, token: string | null = null) {
+  constructor(app: FastifyInstance, token: string | null = null, browser?: Client) {
+    this.#jars = browser ? browser.#jars : new Map()
     this.#app = app
     this.#token = token
   }
@@ -169,10 +173,11 @@ export class Client {
     return this.#token
   }
 
-  /** Returns the stored cookies of a site by name. Default: the portal's */
+  /** Returns the stored cookies of a host by name; cookies ignore its port. Default: the portal's */
   cookiesOf(host = new URL(this.#app.origins.portal).host): Map<string, string> {
-    const jar = this.#jars.get(host) ?? new Map()
-    this.#jars.set(host, jar)
+    const hostname = host.replace(/:\d+$/, '')
+    const jar = this.#jars.get(hostname) ?? new Map()
+    this.#jars.set(hostname, jar)
     return jar
   }
 
@@ -237,8 +242,8 @@ export class PlayerClient extends Client {
   id = ''
   readonly account: { name: string; email: string; password: string }
 
-  constructor(app: FastifyInstance, account: { name: string; email: string; password: string }) {
-    super(app)
+  constructor(app: FastifyInstance, account: { name: string; email: string; password: string }, browser?: Client) {
+    super(app, null, browser)
     this.account = account
   }
 }

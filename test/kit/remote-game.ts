@@ -68,5 +68,5 @@ export async function signInAt(port: number, game: string, portalCookie: string)
   if (!callback.startsWith(`${game}/auth/service/callback?`)) throw new Error(`It leads to ${callback}.`)
   const back = await ask(port, callback, { cookie: started.cookies.join('; ') })
   if (back.status !== 302) throw new Error(`The sign-in ended with ${back.status}: ${back.body}`)
-  return back.cookies.find((one) => /service_session=./.test(one)) ?? ''
+  return back.cookies.find((one) => /(service_session|gameyard_game_\d+)=./.test(one)) ?? ''
 }

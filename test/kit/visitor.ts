@@ -53,9 +53,10 @@ export class Visitor {
   }
 
   #jar(url: string): Map<string, string> {
-    const { host } = new URL(url)
-    const jar = this.#jars.get(host) ?? new Map()
-    this.#jars.set(host, jar)
+    // Cookies ignore ports.
+    const { hostname } = new URL(url)
+    const jar = this.#jars.get(hostname) ?? new Map()
+    this.#jars.set(hostname, jar)
     return jar
   }
 }

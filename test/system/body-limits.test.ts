@@ -28,6 +28,7 @@ const LARGER: Record<string, number> = {
   'POST /oauth/consent': 155_648,
   'POST /oauth/authorize': 16_384,
   ...{ 'POST /sign-in': 16_384, 'POST /sign-up': 16_384, 'POST /guest': 16_384, 'POST /invite/:token': 16_384 },
+  'POST /reset-password': 16_384,
   ...{ 'POST /sign-out': 16_384, 'POST /oauth/logout': 16_384 },
   // 20 redirect URIs have 2,000 characters each.
   'POST /api/oauth/register': 49_152,

@@ -107,7 +107,7 @@ const SESSION = `fetch('/auth/service/session').then((answer) => answer.json())`
  * over plain http keeps a cookie.
  */
 const isOurs = (complaint: string): boolean =>
-  !/target-densitydpi|status of 404|“service_session” has been rejected/.test(complaint)
+  !/target-densitydpi|status of 404|“gameyard_game_\d+” has been rejected/.test(complaint)
 
 const JOIN = `(async () => {
   const { join } = await import('/__service/multiplayer.js')

@@ -189,6 +189,7 @@ POST   /games/:slug/deploys                      portal  session page
 
 GET    /oauth/authorize                          portal  optional page
 POST   /oauth/authorize                          portal  none page
+GET    /oauth/continue                           portal  optional page
 POST   /oauth/consent                            portal  session page
 POST   /api/oauth/token                          portal  none
 GET    /api/oauth/userinfo                       portal  oauth-token
@@ -845,24 +846,24 @@ const COOKIES = [
   '=x',
   ';;;;',
   'session',
-  'session=',
-  'session=%',
-  'session=%zz',
-  'session=%00',
-  'session="x',
-  'session=null',
-  'session=\u0000\u0001',
-  'session=\u00e4',
-  'session=a; session=b',
-  `session=${'x'.repeat(8000)}`,
-  `${'session=x; '.repeat(400)}`,
+  'gameyard_session_8080=',
+  'gameyard_session_8080=%',
+  'gameyard_session_8080=%zz',
+  'gameyard_session_8080=%00',
+  'gameyard_session_8080="x',
+  'gameyard_session_8080=null',
+  'gameyard_session_8080=\u0000\u0001',
+  'gameyard_session_8080=\u00e4',
+  'gameyard_session_8080=a; gameyard_session_8080=b',
+  `gameyard_session_8080=${'x'.repeat(8000)}`,
+  `${'gameyard_session_8080=x; '.repeat(400)}`,
   '__Host-session=x',
-  'service_session=..',
-  'service_session=a.b.c.d.e',
-  'service_session=eyJhbGciOiJub25lIn0..x.y.',
-  'service_session=x; service_session=y',
+  'gameyard_game_8080=..',
+  'gameyard_game_8080=a.b.c.d.e',
+  'gameyard_game_8080=eyJhbGciOiJub25lIn0..x.y.',
+  'gameyard_game_8080=x; gameyard_game_8080=y',
   '__proto__=x; constructor=y; hasOwnProperty=z',
-  "session='; drop table sessions; --",
+  "gameyard_session_8080='; drop table sessions; --",
 ]
 
 t.test('24 malformed Authorization headers and 24 Cookie headers are nobody, and never our fault', async (t) => {

@@ -21,7 +21,7 @@ export function enableThemeSwitch(): void {
     if (auto) delete document.documentElement.dataset.theme
     else document.documentElement.dataset.theme = button.value
     // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API needs a secure context, which a LAN is not
-    document.cookie = `theme=${auto ? '' : button.value}; path=/; max-age=${auto ? 0 : year}; samesite=lax`
+    document.cookie = `${group.dataset.themeSwitch}=${button.value}; path=/; max-age=${year}; samesite=lax`
     mark()
   })
 }

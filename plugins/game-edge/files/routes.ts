@@ -60,7 +60,7 @@ export const fileRoutes =
         if (!game.playable && origin.preview === null) return sendPage(reply, closedPage(game.title, game.manageUrl))
         // Redirects clear the data too, because a service worker of the former game would intercept the next address.
         if (site && (await sites.inherits(origin, site))) {
-          clearFormerData(request.raw, reply.raw, { game, host: origin.host, secure: app.origins.secure })
+          clearFormerData(request.raw, reply.raw, { game, host: origin.host, origins: app.origins })
         }
         const elsewhere = app.origins.movesTo(origin)
         if (elsewhere !== null) return toMoved(elsewhere, request, reply)

@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import { cookieNames, cookieValues } from '../../../core/http/headers.ts'
+import { cookieNames, valuesOf } from '../../../core/origins/cookies.ts'
+import type { Origins } from '../../../core/origins/origins.ts'
 import type { Game } from '../../games/index.ts'
-import { cookieName, cookieSite, expireForeign, setCookie } from '../sign-in/cookies.ts'
+import { cookieSite, expireForeign, gameCookie, setCookie } from '../sign-in/cookies.ts'
 
 const MOST_KNOWN = 10_000
 
@@ -67,7 +68,6 @@ export class SiteOwners {
   }
 }
 
-const MARKER = 'service_site'
 /** The maximum lifetime of cookies in browsers. */
 const MARKER_SECONDS = 400 * 24 * 3600
 
@@ -76,22 +76,25 @@ const MARKER_SECONDS = 400 * 24 * 3600
  * intercept every request here. It runs once a browser, which is recorded in a cookie.
  *
  * Cookies are expired one by one. `Clear-Site-Data: "cookies"` would clear those of the whole registered domain, which
- * may include other sites of the domain's owner and the sessions of all other games.
+ * may include other sites of the domain's owner and the sessions of all other games. Where games share the portal's host
+ * name, they stay: they are anybody's there.
  */
 export function clearFormerData(
   request: IncomingMessage,
   response: ServerResponse,
-  { game, host, secure }: { game: Game; host: string; secure: boolean },
+  { game, host, origins }: { game: Game; host: string; origins: Pick<Origins, 'secure' | 'byPort' | 'atHost'> },
 ): void {
   const { headers } = request
   if (!headers.accept?.includes('text/html') && headers['service-worker'] === undefined) return
-  const site = cookieSite(request, host, secure)
+  const site = cookieSite(request, host, origins.secure)
+  const names = gameCookie(origins.atHost(host), 'site')
   // The marker is renewed at every visit. Without it, the game's own data would be cleared.
-  const mark = setCookie(site, MARKER, game.id, MARKER_SECONDS)
-  if (cookieValues(headers.cookie, cookieName(MARKER, secure)).includes(game.id)) {
+  const mark = setCookie(site, names.name, game.id, MARKER_SECONDS)
+  if (valuesOf(headers.cookie, names).includes(game.id)) {
     response.setHeader('set-cookie', mark)
     return
   }
   response.setHeader('clear-site-data', '"cache", "storage"')
-  response.setHeader('set-cookie', [mark, ...expireForeign(site, host, cookieNames(headers.cookie))])
+  const foreign = origins.byPort ? [] : expireForeign(site, host, cookieNames(headers.cookie))
+  response.setHeader('set-cookie', [mark, ...foreign])
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { type CookieNames, cookieNamesAt } from '../../../core/origins/cookies.ts'
 
 /** The inputs for a cookie's attributes: the game's address, and whether the request comes from a frame. */
 export interface CookieSite {
@@ -40,8 +41,19 @@ export const saysNothing = ({ headers }: IncomingMessage, secure: boolean): bool
 /** Whether a host is `localhost` or below it. */
 export const isLoopback = (host: string): boolean => /(^|\.)localhost(:[0-9]+)?$/.test(host)
 
-/** Returns a cookie's name, with `__Host-` if browsers accept it, so that a sibling game can't set such a cookie. */
-export const cookieName = (name: string, secure: boolean): string => (secure ? `__Host-${name}` : name)
+/** The purposes of the platform's cookies on a game's origin, with their names on http. */
+const PURPOSES = { session: 'game', state: 'state', preview: 'preview', site: 'site' } as const
+
+/**
+ * Returns the names of a cookie: with `__Host-` if browsers accept it, so that a sibling game can't set such a cookie.
+ *
+ * @param origin of the game
+ * @param suffix distinguishes cookies of one purpose
+ */
+export function gameCookie(origin: string, purpose: keyof typeof PURPOSES, suffix = ''): CookieNames {
+  const { name, former } = cookieNamesAt(origin, { http: PURPOSES[purpose], https: `__Host-service_${purpose}` })
+  return { name: name + suffix, former: former === null ? null : former + suffix }
+}
 
 const PARTITIONED = 'SameSite=None; Secure; Partitioned'
 const PLAIN = 'SameSite=Lax'
@@ -52,7 +64,7 @@ const attributesFor = ({ secure, framed, loopback }: CookieSite): string =>
 
 /** Creates a `Set-Cookie` header. */
 export const setCookie = (site: CookieSite, name: string, value: string, maxAgeSeconds: number): string =>
-  `${cookieName(name, site.secure)}=${value}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; ${attributesFor(site)}`
+  `${name}=${value}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; ${attributesFor(site)}`
 
 /**
  * Returns the `Set-Cookie` headers that remove a cookie in every form in which it may have been set.
@@ -64,11 +76,11 @@ export function clearCookie(site: CookieSite, name: string, except?: 'current'):
   const forms = site.secure ? [PARTITIONED] : site.loopback ? [PLAIN, PARTITIONED] : [PLAIN]
   return forms
     .filter((form) => except === undefined || form !== attributesFor(site))
-    .map((form) => `${cookieName(name, site.secure)}=; Path=/; Max-Age=0; HttpOnly; ${form}`)
+    .map((form) => `${name}=; Path=/; Max-Age=0; HttpOnly; ${form}`)
 }
 
 /** The platform's own cookies of a game's origin. */
-const OWN = /^(?:__Host-)?service_/
+const OWN = /^(?:(?:__Host-)?service_|gameyard_)/
 /** The maximum size of these headers, because proxies limit a response's headers (nginx: 4 KiB in total). */
 const EXPIRING_BYTES = 2048
 

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { NotFound } from '../../../core/errors.ts'
-import { cookieValues } from '../../../core/http/headers.ts'
 import { randomText } from '../../../core/ids.ts'
+import { type CookieNames, cookieNames, valuesOf } from '../../../core/origins/cookies.ts'
 import type { Game } from '../../games/index.ts'
 import { InvalidGrant } from '../../oauth-idp/index.ts'
 import { SignInFailed } from '../errors.ts'
-import { clearCookie, cookieName, cookieSite, setCookie } from './cookies.ts'
+import { clearCookie, cookieSite, gameCookie, setCookie } from './cookies.ts'
 import { gamePath } from './game-path.ts'
 import { SealedTokens } from './sealed-tokens.ts'
 import type { GameSessions } from './sessions.ts'
@@ -94,7 +94,10 @@ export class SignInFlow {
     }).toString()
     return {
       location: location.href,
-      cookies: [...this.#abandoned(request, site), setCookie(site, stateCookie(state), sealed, FLOW_SECONDS)],
+      cookies: [
+        ...this.#abandoned(request, origin, site),
+        setCookie(site, stateCookie(origin, state).name, sealed, FLOW_SECONDS),
+      ],
     }
   }
 
@@ -112,8 +115,8 @@ export class SignInFlow {
   ): Promise<Step> {
     const { secure, portal } = this.#app.origins
     const state = query.state ?? ''
-    const name = stateCookie(state)
-    const sealed = STATE.test(state) ? cookieValues(request.headers.cookie, cookieName(name, secure)) : []
+    const names = stateCookie(this.#app.origins.atHost(host), state)
+    const sealed = STATE.test(state) ? valuesOf(request.headers.cookie, names) : []
     const flow =
       sealed.length === 1
         ? await this.#states.open<Flow & { state: string }>(sealed[0] as string, host, this.#app.clock.now())
@@ -126,7 +129,7 @@ export class SignInFlow {
       )
     }
     if (query.iss !== undefined && query.iss !== portal) throw new SignInFailed('This answer is not from the portal.')
-    const cookies = clearCookie(cookieSite(request, host, secure), name)
+    const cookies = clearCookie(cookieSite(request, host, secure), names.name)
     if (query.error !== undefined) {
       // The player refused, or could not be asked inside a frame. The redirect returns to the game, signed out.
       if (query.error === 'access_denied' || (flow.embedded && QUIET_REFUSALS.has(query.error))) {
@@ -162,15 +165,14 @@ export class SignInFlow {
   }
 
   /** Removes the states of abandoned flows once there are too many. */
-  #abandoned(request: IncomingMessage, site: ReturnType<typeof cookieSite>): string[] {
-    const open = [
-      ...(request.headers.cookie ?? '').matchAll(/(?:^|;) *(?:__Host-)?(service_state_[A-Za-z0-9_-]{22})=/g),
-    ]
+  #abandoned(request: IncomingMessage, origin: string, site: ReturnType<typeof cookieSite>): string[] {
+    const prefix = stateCookie(origin, '').name
+    const open = cookieNames(request.headers.cookie).filter((name) => name.startsWith(prefix))
     // Browsers send the oldest cookie first (RFC 6265 section 5.4).
     const oldest = open.slice(0, Math.max(0, open.length - OPEN_FLOWS + 1))
-    return oldest.flatMap(([, name]) => clearCookie(site, name as string))
+    return oldest.flatMap((name) => clearCookie(site, name))
   }
 }
 
 const callbackOf = (origin: string): string => `${origin}/auth/service/callback`
-const stateCookie = (state: string): string => `service_state_${state}`
+const stateCookie = (origin: string, state: string): CookieNames => gameCookie(origin, 'state', `_${state}`)

@@ -87,7 +87,7 @@ export const signInRoutes: Routes = async (app) => {
     schema: { summary: 'Sign the player out of this game', querystring: Type.Object({ returnTo: Text }) },
     handler: async (request, reply) => {
       const game = await app.edge.signInGame(request)
-      reply.header('set-cookie', app.edge.sessions.end(request.raw, app.edge.hostOf(request), game))
+      reply.header('set-cookie', await app.edge.sessions.end(request.raw, app.edge.hostOf(request), game))
       const { returnTo } = request.query as { returnTo?: string }
       // Links and forms redirect to the game; scripts get a response.
       if (/\btext\/html\b/.test(request.headers.accept ?? '')) {

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { TtlCache } from '../../../core/data/ttl-cache.ts'
-import { cookieValues } from '../../../core/http/headers.ts'
+import { type CookieNames, cookieValues, valuesOf } from '../../../core/origins/cookies.ts'
 import type { Game } from '../../games/index.ts'
-import { clearCookie, cookieName, cookieSite, setCookie } from './cookies.ts'
+import { type CookieSite, clearCookie, cookieSite, gameCookie, setCookie } from './cookies.ts'
 import { frameTokenIn } from './frame-token.ts'
 import { SealedTokens } from './sealed-tokens.ts'
 
@@ -87,8 +87,12 @@ export class GameSessions {
     const token = await this.#tokens.seal({ ...(await this.#claims(game, granted)) }, host, this.#in(LIFETIME_SECONDS))
     const asked = cookieSite(request, host, this.#app.origins.secure)
     const site = framed ? { ...asked, framed } : asked
-    const name = this.#cookie(game)
-    return [...clearCookie(site, name, 'current'), setCookie(site, name, token, LIFETIME_SECONDS)]
+    const names = this.#cookie(host, game)
+    return [
+      ...(await this.#clearFormer(request, host, site, names)),
+      ...clearCookie(site, names.name, 'current'),
+      setCookie(site, names.name, token, LIFETIME_SECONDS),
+    ]
   }
 
   /** Creates a token for a frame whose browser stores no cookie. */
@@ -101,8 +105,18 @@ export class GameSessions {
   }
 
   /** Returns the `Set-Cookie` headers that sign out. */
-  end(request: IncomingMessage, host: string, game: Game): string[] {
-    return clearCookie(cookieSite(request, host, this.#app.origins.secure), this.#cookie(game))
+  async end(request: IncomingMessage, host: string, game: Game): Promise<string[]> {
+    const site = cookieSite(request, host, this.#app.origins.secure)
+    const names = this.#cookie(host, game)
+    return [...(await this.#clearFormer(request, host, site, names)), ...clearCookie(site, names.name)]
+  }
+
+  /** Removes a session under the former name, unless another server at this host name has set that cookie. */
+  async #clearFormer(request: IncomingMessage, host: string, site: CookieSite, { former }: CookieNames) {
+    for (const value of former === null ? [] : cookieValues(request.headers.cookie, former)) {
+      if (await this.#tokens.open(value, host, this.#app.clock.now())) return clearCookie(site, former as string)
+    }
+    return []
   }
 
   /**
@@ -134,7 +148,7 @@ export class GameSessions {
     const now = this.#app.clock.now()
     const frameToken = frameTokenIn(request)
     if (frameToken !== null) return this.#frameTokens.open<Claims>(frameToken, host, now)
-    const values = cookieValues(request.headers.cookie, cookieName(this.#cookie(game), this.#app.origins.secure))
+    const values = valuesOf(request.headers.cookie, this.#cookie(host, game))
     return values.length === 1 ? this.#tokens.open<Claims>(values[0] as string, host, now) : null
   }
 
@@ -162,8 +176,10 @@ export class GameSessions {
     return (await this.#clients.get(clientId, there)) === true
   }
 
-  /** Games on ports share one host, and cookies ignore ports. The name therefore contains the slug. */
-  #cookie(game: Game): string {
-    return this.#app.origins.byPort ? `service_session_${game.slug}` : 'service_session'
+  /** On https, games on ports share one host name, and cookies ignore ports. The name there contains the slug. */
+  #cookie(host: string, game: Game): CookieNames {
+    const { name, former } = gameCookie(this.#app.origins.atHost(host), 'session')
+    const suffix = this.#app.origins.byPort ? `_${game.slug}` : ''
+    return former === null ? { name: name + suffix, former } : { name, former: former + suffix }
   }
 }

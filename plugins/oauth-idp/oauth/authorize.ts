@@ -16,6 +16,7 @@ import {
   readRecipient,
 } from './authorization-request.ts'
 import { ConsentPage } from './consent-page.ts'
+import { ContinuePage, homeOf } from './continue-page.ts'
 import { OAuthError } from './errors.ts'
 
 /** Metadata documents that are fetched a minute for one address. */
@@ -37,24 +38,26 @@ export const authorizeRoutes: Routes = async (app) => {
     { config: { auth: 'optional', page: true }, constraints: { origin: 'portal' }, onRequest: refusePrefetch },
     async (request, reply) => {
       // 1. Verify the client and the redirect URI. There is no redirect before both are verified.
-      const recipient = await readRecipient(request.query, identity.apps, finder(request))
+      const query = await identity.storedRequests.read(searchOf(request))
+      const asking = queryOf(query)
+      const recipient = await readRecipient(asking, identity.apps, finder(request))
       try {
         // 2. Parse the request.
-        const asked = readAuthorizationRequest(request.query, recipient, identity.resources)
+        const asked = readAuthorizationRequest(asking, recipient, identity.resources)
         // 3. Identify the player.
         const player = signedIn(request)
         if (asked.prompt === 'none' && !player) throw new OAuthError('login_required', 'The player is not signed in.')
-        if (asked.prompt === 'login' || !player) return toSignIn(request, reply, asked)
+        if (asked.prompt === 'login' || !player) return redirect(reply, await signInPath(request, query, asked))
         if (await isTooLongAgo(player, asked)) {
           if (asked.prompt === 'none') throw new OAuthError('login_required', 'The player signed in too long ago.')
-          return redirect(reply, again(request))
+          return redirect(reply, await again(request, query))
         }
         // 4. Check the player's consent.
         const { client, redirectUri } = recipient
         const mustAsk = () => identity.consentRules.mustAsk(player.playerId, client, redirectUri, asked.scope)
         if (asked.prompt === 'consent' || asked.resource !== null || (await mustAsk())) {
           if (asked.prompt === 'none') throw new OAuthError('consent_required', 'The player has to be asked first.')
-          return askConsent(request, reply, player, recipient, asked)
+          return askConsent(request, reply, player, { recipient, asked, query })
         }
         // 5. Redirect with a code.
         const consentId = await learns(player, recipient, asked)
@@ -74,7 +77,25 @@ export const authorizeRoutes: Routes = async (app) => {
       const query = new URLSearchParams()
       for (const [name, values] of Object.entries((request.body ?? {}) as Record<string, string | string[]>))
         for (const value of [values].flat()) query.append(name, String(value))
-      return redirect(reply, `/oauth/authorize?${query}`)
+      return redirect(reply, await identity.storedRequests.pathFor(query.toString(), callerAddress(request)))
+    },
+  )
+
+  // Where a mailed link leads on another device: the state of the game's sign-in is in the first browser.
+  app.get(
+    '/oauth/continue',
+    { config: { auth: 'optional', page: true }, constraints: { origin: 'portal' }, onRequest: refusePrefetch },
+    async (request, reply) => {
+      const query = await identity.storedRequests.read(searchOf(request))
+      const { client, redirectUri } = await readRecipient(queryOf(query), identity.apps, finder(request))
+      const home = homeOf(client, redirectUri)
+      if (home === null) return redirect(reply, '/')
+      return renderPage(reply.header('cache-control', 'no-store'), {
+        title: `On to ${client.name}`,
+        user: request.principal?.viewer,
+        narrow: true,
+        body: ContinuePage({ name: client.name, home }),
+      })
     },
   )
 
@@ -95,6 +116,7 @@ export const authorizeRoutes: Routes = async (app) => {
     async (request, reply) => {
       // The form data is as untrusted as the query, so it passes the same checks again.
       const asking = queryOf(request.body.request)
+      if (Object.keys(asking).length === 0) throw new InvalidRequest('The form lacks its request.')
       const recipient = await readRecipient(asking, identity.apps, finder(request))
       try {
         const asked = readAuthorizationRequest(asking, recipient, identity.resources)
@@ -149,9 +171,10 @@ export const authorizeRoutes: Routes = async (app) => {
     request: FastifyRequest,
     reply: FastifyReply,
     principal: Principal,
-    { client, redirectUri }: Recipient,
-    { scope, resource }: AuthorizationRequest,
+    { recipient, asked, query }: { recipient: Recipient; asked: AuthorizationRequest; query: string },
   ) {
+    const { client, redirectUri } = recipient
+    const { scope, resource } = asked
     const player = await identity.players.find(principal.playerId)
     if (!player) throw new OAuthError('login_required', 'The player is not signed in.')
     reply.header('cache-control', 'no-store')
@@ -165,8 +188,8 @@ export const authorizeRoutes: Routes = async (app) => {
         scope,
         resource,
         player,
-        request: searchOf(request),
-        signInAgain: again(request),
+        request: query,
+        signInAgain: await again(request, query),
       }),
     })
   }
@@ -186,17 +209,20 @@ export const authorizeRoutes: Routes = async (app) => {
   }
 
   /**
-   * Redirects to the sign-in page and back. With `prompt=login` the player must sign in again. The return address omits
-   * `prompt` and `max_age`, so that this happens once.
+   * Returns the address of the sign-in page, with the way back. With `prompt=login` the player must sign in again. The
+   * return address omits `prompt` and `max_age`, so that this happens once.
    */
-  function toSignIn(request: FastifyRequest, reply: FastifyReply, { prompt }: AuthorizationRequest) {
-    return redirect(reply, prompt === 'login' ? again(request) : `/sign-in?returnTo=${encodeURIComponent(request.url)}`)
+  async function signInPath(request: FastifyRequest, query: string, { prompt }: AuthorizationRequest): Promise<string> {
+    if (prompt === 'login') return again(request, query)
+    const path = await identity.storedRequests.pathFor(query, callerAddress(request))
+    return `/sign-in?returnTo=${encodeURIComponent(path)}`
   }
 
-  function again(request: FastifyRequest): string {
-    const query = new URLSearchParams(searchOf(request))
+  async function again(request: FastifyRequest, asked: string): Promise<string> {
+    const query = new URLSearchParams(asked)
     for (const demand of ['prompt', 'max_age']) query.delete(demand)
-    return `/sign-in?prompt=login&returnTo=${encodeURIComponent(`/oauth/authorize?${query}`)}`
+    const path = await identity.storedRequests.pathFor(query.toString(), callerAddress(request))
+    return `/sign-in?prompt=login&returnTo=${encodeURIComponent(path)}`
   }
 
   function refuse(reply: FastifyReply, recipient: Recipient, error: unknown) {
@@ -246,6 +272,5 @@ function queryOf(text: string): Record<string, string | string[]> {
     const earlier = query[name]
     query[name] = earlier === undefined ? value : [earlier, value].flat()
   }
-  if (Object.keys(query).length === 0) throw new InvalidRequest('The form lacks its request.')
   return query
 }

@@ -7,10 +7,11 @@ import { hashSecret } from '../secret-hash.ts'
 import { OneTimeToken } from './entities.ts'
 import type { OneTimeTokens } from './one-time-tokens.ts'
 import type { Players } from './players.ts'
+import type { WayBack } from './way-back.ts'
 
 /** A mail that is waiting to be sent. The nonce alone reveals no link (players/one-time-tokens.ts). */
 export type AccountEmail =
-  | { kind: 'reset'; nonce: string; email: string }
+  | { kind: 'reset'; nonce: string; email: string; wayBack?: WayBack | undefined }
   | { kind: 'sign-up' | 'verify' | 'new-email'; nonce: string }
   | { kind: 'address-changed'; playerId: string; to: string }
   /** `what` signs the player in from now on. */
@@ -124,11 +125,12 @@ ${portalUrl}/settings/security
     }
   }
 
-  async #writeReset({ nonce, email }: Extract<AccountEmail, { kind: 'reset' }>): Promise<Message | null> {
+  async #writeReset({ nonce, email, wayBack }: Extract<AccountEmail, { kind: 'reset' }>): Promise<Message | null> {
     const { db, players, tokens, siteName } = this.#context
     const player = await players.findByEmail(email)
     if (!player?.email || player.disabled) return null
-    await tokens.issue(db.em(), 'reset', { nonce, playerId: player.id, email: player.email, lifeMs: LINK_MS })
+    const data = wayBack ? { wayBack } : null
+    await tokens.issue(db.em(), 'reset', { nonce, playerId: player.id, email: player.email, data, lifeMs: LINK_MS })
     return {
       to: player.email,
       subject: `A new password for ${siteName}`,

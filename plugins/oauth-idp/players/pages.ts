@@ -53,7 +53,7 @@ interface SignUpForm {
 
 /** The pages for sign-in, sign-up and sign-out, which work without a script. */
 export const playerPages: Routes = async (app) => {
-  const { players, passwords, passkeys, sessions, setup, signUp, upstream, config } = app.identity
+  const { players, passwords, passkeys, sessions, setup, signUp, upstream, waysBack, config } = app.identity
   const { portal } = app.origins
   const workScripts = signUp.challenge.isRequired ? ['sign-up-work.js'] : []
 
@@ -105,8 +105,9 @@ export const playerPages: Routes = async (app) => {
     const { email = '', password = '', name = '', work } = request.body
     const returnTo = returnPath(request.body.returnTo, portal)
     try {
-      const player = await signUp.begin({ email, password, name }, { address: callerAddress(request), work })
-      if (!player) return renderMailSent(app, reply, email)
+      const wayBack = config.verifyEmail ? waysBack.begin(request, reply, returnTo) : undefined
+      const player = await signUp.begin({ email, password, name }, { address: callerAddress(request), work, wayBack })
+      if (!player) return renderMailSent(app, reply, email, { returnTo })
       await sessions.start(reply, player.id)
       return reply.redirect(returnTo, 303)
     } catch (error) {
@@ -116,11 +117,14 @@ export const playerPages: Routes = async (app) => {
 
   const Params = Type.Object({ token: Type.String() })
 
-  app.get('/invite/:token', { ...invited, schema: { params: Params } }, async (request, reply) => {
+  const Way = Type.Object({ returnTo: Type.Optional(Type.String()) })
+
+  app.get('/invite/:token', { ...invited, schema: { params: Params, querystring: Way } }, async (request, reply) => {
     const { token: invitation } = request.params
+    const returnTo = returnPath(request.query.returnTo, portal)
     await signUp.mustBeInvited(invitation)
-    if (isSignedIn(request) && !(await guestOf(request))) return reply.redirect('/', 303)
-    return signUpPage(reply, { returnTo: '/', invitation })
+    if (isSignedIn(request) && !(await guestOf(request))) return reply.redirect(returnTo, 303)
+    return signUpPage(reply, { returnTo, invitation })
   })
 
   app.post(
@@ -129,15 +133,17 @@ export const playerPages: Routes = async (app) => {
     async (request, reply) => {
       const { token: invitation } = request.params
       const { email = '', password = '', name = '' } = request.body
+      const returnTo = returnPath(request.body.returnTo, portal)
       await signUp.mustBeInvited(invitation)
       try {
-        const options = { address: callerAddress(request), invitation, guestId: await guestOf(request) }
+        const wayBack = config.verifyEmail ? waysBack.begin(request, reply, returnTo) : undefined
+        const options = { address: callerAddress(request), invitation, guestId: await guestOf(request), wayBack }
         const player = await signUp.begin({ email, password, name }, options)
-        if (!player) return renderMailSent(app, reply, email)
+        if (!player) return renderMailSent(app, reply, email, { returnTo })
         await sessions.start(reply, player.id)
-        return reply.redirect('/', 303)
+        return reply.redirect(returnTo, 303)
       } catch (error) {
-        return signUpPage(reply, { returnTo: '/', invitation, email, name, problem: formProblemOf(error) })
+        return signUpPage(reply, { returnTo, invitation, email, name, problem: formProblemOf(error) })
       }
     },
   )

@@ -3,14 +3,18 @@ import Type from 'typebox'
 import { callerOf } from '../../../core/http/auth.ts'
 import { callerAddress } from '../../../core/http/rate-limit.ts'
 import type { Routes } from '../../../core/http/routes.ts'
+import { returnPath } from '../../../core/origins/return-path.ts'
 import { Button, type Content, Field, Form, html, renderPage } from '../../../core/pages/index.ts'
 import { LinkUsed } from '../errors.ts'
 import { type FormProblem, formProblemOf } from '../form-problems.ts'
-import { NewPasswordField, UserName } from './sign-in-page.ts'
+import { NewPasswordField, other, UserName } from './sign-in-page.ts'
 
 const constraints = { origin: 'portal' }
 const Text = Type.Optional(Type.String({ maxLength: 4096 }))
 const Params = Type.Object({ token: Type.String() })
+const Way = Type.Object({ returnTo: Type.Optional(Type.String()) })
+/** The way back is percent-encoded once more in the form. */
+const bodyLimit = 16_384
 const looks = { config: { auth: 'none', page: true }, constraints } as const
 const acts = { config: { auth: 'none', sameOrigin: true, page: true }, constraints } as const
 const opens = { config: { auth: 'none', page: true, secretPath: true }, constraints } as const
@@ -22,21 +26,30 @@ const owner = { config: { auth: 'session', page: true, secretPath: true }, const
  * press the button.
  */
 export const recoveryPages: Routes = async (app) => {
-  const { recovery, addressChange, signUp, sessions, config } = app.identity
+  const { recovery, addressChange, signUp, sessions, waysBack, config } = app.identity
+  const { portal } = app.origins
 
-  app.get('/reset-password', looks, async (_request, reply) => askPage(reply, {}))
+  app.get('/reset-password', { ...looks, schema: { querystring: Way } }, async (request, reply) =>
+    askPage(reply, { returnTo: returnPath(request.query.returnTo, portal) }),
+  )
 
-  app.post('/reset-password', { ...acts, schema: { body: Type.Object({ email: Text }) } }, async (request, reply) => {
-    const { email = '' } = request.body
-    try {
-      await recovery.askForReset(email, callerAddress(request))
-      return renderMailSent(app, reply, email, {
-        lead: 'If there is an account with this address, a link is on its way to',
-      })
-    } catch (error) {
-      return askPage(reply, { email, problem: formProblemOf(error) })
-    }
-  })
+  app.post(
+    '/reset-password',
+    { ...acts, bodyLimit, schema: { body: Type.Object({ email: Text, returnTo: Text }) } },
+    async (request, reply) => {
+      const { email = '' } = request.body
+      const returnTo = returnPath(request.body.returnTo, portal)
+      try {
+        await recovery.askForReset(email, callerAddress(request), waysBack.begin(request, reply, returnTo))
+        return renderMailSent(app, reply, email, {
+          lead: 'If there is an account with this address, a link is on its way to',
+          returnTo,
+        })
+      } catch (error) {
+        return askPage(reply, { email, returnTo, problem: formProblemOf(error) })
+      }
+    },
+  )
 
   app.get('/reset-password/:token', { ...opens, schema: { params: Params } }, async (request, reply) => {
     const { token } = request.params
@@ -50,8 +63,11 @@ export const recoveryPages: Routes = async (app) => {
     async (request, reply) => {
       const { token } = request.params
       try {
-        await recovery.reset(token, request.body.password ?? '')
-        return reply.redirect('/sign-in?done=reset', 303)
+        const returnTo = waysBack.end(request, await recovery.reset(token, request.body.password ?? ''))
+        return reply.redirect(
+          `/sign-in?${new URLSearchParams({ done: 'reset', ...(returnTo === '/' ? {} : { returnTo }) })}`,
+          303,
+        )
       } catch (error) {
         if (error instanceof LinkUsed) return spentPage(reply, RESET_AGAIN)
         return resetPage(reply, token, formProblemOf(error))
@@ -71,9 +87,9 @@ export const recoveryPages: Routes = async (app) => {
     async (request, reply) => {
       const { token } = request.params
       try {
-        const player = await signUp.confirm(token, request.body.password ?? '')
+        const { player, wayBack } = await signUp.confirm(token, request.body.password ?? '')
         await sessions.start(reply, player.id)
-        return reply.redirect('/', 303)
+        return reply.redirect(waysBack.end(request, wayBack), 303)
       } catch (error) {
         if (error instanceof LinkUsed) return spentPage(reply, SIGN_UP_AGAIN)
         return confirmPage(reply, token, formProblemOf(error))
@@ -112,13 +128,17 @@ export const recoveryPages: Routes = async (app) => {
     return reply.redirect('/settings?done=address', 303)
   })
 
-  const askPage = (reply: FastifyReply, { email, problem }: { email?: string; problem?: FormProblem }) =>
+  const askPage = (
+    reply: FastifyReply,
+    { email, returnTo, problem }: { email?: string; returnTo: string; problem?: FormProblem },
+  ) =>
     narrowPage(reply, {
       title: 'A new password',
       lede: 'Give the email address of your account. You get a link to choose a new password.',
       problem,
       form: html`
         <${Form} action="/reset-password" error=${problem?.message} submit="Send the link">
+          <input type="hidden" name="returnTo" value=${returnTo} />
           <${Field} label="Email" name="email" type="email" value=${email} required autocomplete="username" autofocus
             error=${problem?.fields.email} />
         <//>`,
@@ -192,7 +212,11 @@ export function renderMailSent(
   app: FastifyInstance,
   reply: FastifyReply,
   email: string,
-  { lead = 'A link is on its way to', user }: { lead?: string; user?: NarrowPage['user'] } = {},
+  {
+    lead = 'A link is on its way to',
+    user,
+    returnTo = '/',
+  }: { lead?: string; user?: NarrowPage['user']; returnTo?: string } = {},
 ): string {
   const { driver } = app.config.mail as { driver: string }
   const hint =
@@ -207,7 +231,7 @@ export function renderMailSent(
     form: html`<div class="row">${
       user
         ? html`<${Button} href="/settings">Back to the settings<//>`
-        : html`<${Button} href="/sign-in">Back to sign-in<//>`
+        : html`<${Button} href=${other('/sign-in', returnTo)}>Back to sign-in<//>`
     }</div>`,
   })
 }

@@ -11,6 +11,7 @@ import type { Players } from './players.ts'
 import { normaliseEmail } from './profile.ts'
 import type { SignInMethods } from './sign-in-methods.ts'
 import { limitAccountEmails } from './sign-up.ts'
+import type { WayBack } from './way-back.ts'
 
 interface RecoveryContext {
   db: Database
@@ -36,13 +37,14 @@ export class Recovery {
    * Sends a link to set a new password, if the address has an account. The job looks that up later, so that the caller
    * can't tell.
    *
+   * @param wayBack where the player goes on to, with the new password
    * @throws InvalidRequest when it is no address; RateLimited
    */
-  async askForReset(email: string, address: string): Promise<void> {
+  async askForReset(email: string, address: string, wayBack?: WayBack): Promise<void> {
     const { db, tokens, emails } = this.#context
     const normal = normaliseEmail(email)
     await limitAccountEmails(this.#context, normal, address)
-    await emails.enqueue(db.em(), { kind: 'reset', nonce: tokens.newNonce(), email: normal })
+    await emails.enqueue(db.em(), { kind: 'reset', nonce: tokens.newNonce(), email: normal, wayBack })
   }
 
   async acceptsReset(token: string): Promise<boolean> {
@@ -58,9 +60,10 @@ export class Recovery {
    * Sets the password and uses the link up; a refused password leaves the link valid. All sessions end. If the address
    * had not been verified, other sign-in methods of the account may be a stranger's and are removed too.
    *
+   * @returns the way back that was stored with the link
    * @throws LinkUsed, InvalidRequest
    */
-  async reset(token: string, password: string): Promise<void> {
+  async reset(token: string, password: string): Promise<WayBack | undefined> {
     const { db, events, players, passwords, signInMethods, tokens } = this.#context
     const link = await tokens.find('reset', token)
     const player = link?.playerId ? await players.find(link.playerId) : null
@@ -75,6 +78,7 @@ export class Recovery {
       await em.nativeUpdate(PlayerRow, { id: player.id }, { emailVerified: true })
     })
     await events.emit('player.changed', { playerId: player.id })
+    return (link.data as { wayBack?: WayBack } | null)?.wayBack
   }
 
   /** Sends a signed-in player a link that verifies their address. @throws Conflict, RateLimited */

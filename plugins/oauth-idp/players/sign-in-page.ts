@@ -13,8 +13,8 @@ interface AccountFormProps {
   problem?: FormProblem | undefined
 }
 
-/** The address of the other page (sign-in or sign-up), with the same return address. */
-const other = (path: string, returnTo: string): string =>
+/** The address of another page of the sign-in, with the same return address. */
+export const other = (path: string, returnTo: string): string =>
   returnTo === '/' ? path : `${path}?returnTo=${encodeURIComponent(returnTo)}`
 
 /** Explains the page to a player on the way into a game, who did not expect it. */
@@ -55,7 +55,7 @@ export const SignInPage = (props: SignInProps): View => {
           autofocus=${Boolean(email)} error=${problem?.fields.password} />
       <//>
       <${Note} ends>
-        <a href="/reset-password">Forgot your password?</a>
+        <a href=${other('/reset-password', returnTo)}>Forgot your password?</a>
         ${signUpIsOpen && html`<a href=${other('/sign-up', returnTo)}>New here? Sign up</a>`}
       <//>
       <${OtherWays} ...${props} />
@@ -78,7 +78,7 @@ const OtherWays = ({ providers, passkeys, passkeyHosts, returnTo }: SignInProps)
   ${
     passkeyHosts.length > 0 &&
     html`<${Note}>A passkey made at ${passkeyHosts.join(' or ')} works only there: browsers tie it to the name. Use your
-      password, or <a href="/reset-password">set one by mail</a>, then add a passkey here in your settings.<//>`
+      password, or <a href=${other('/reset-password', returnTo)}>set one by mail</a>, then add a passkey here in your settings.<//>`
   }`
 
 const GuestCard = ({ returnTo, guestName, guestProblem, needsWork }: SignInProps): View => html`

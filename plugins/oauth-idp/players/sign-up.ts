@@ -18,6 +18,7 @@ import { addressOrNothing, normaliseName } from './profile.ts'
 import type { Player } from './schemas.ts'
 import type { SignInMethods } from './sign-in-methods.ts'
 import type { SignUpChallenge } from './sign-up-challenge.ts'
+import type { WayBack } from './way-back.ts'
 
 interface SignUpContext {
   db: Database
@@ -47,6 +48,8 @@ export interface SignUpOptions {
   invitation?: string | undefined
   /** The guest whom this account replaces; the player id is unchanged. */
   guestId?: string | undefined
+  /** Where the player goes on to, if a mailed link completes the account. */
+  wayBack?: WayBack | undefined
 }
 
 /** An account that waits for the verification of its address. */
@@ -54,6 +57,7 @@ interface Waiting {
   name: string
   passwordHash: string
   invitation: string | null
+  wayBack?: WayBack | undefined
 }
 
 const GUEST_DAYS = 30
@@ -86,9 +90,10 @@ export class SignUp {
    * @throws SignUpClosed; LinkUsed for a bad invitation; RateLimited; EmailTaken and what `Players.prepare` throws;
    *   EmailDomainBlocked; ChallengeRequired, ChallengeInvalid
    */
-  async begin(fields: NewPlayer, { address, work, invitation, guestId }: SignUpOptions): Promise<Player | null> {
+  async begin(fields: NewPlayer, options: SignUpOptions): Promise<Player | null> {
     const { db, players, tokens, emails, signUp, verifyEmail, rateLimiter, signUpsPerMinute } = this.#context
     const { challenge, blockedEmailDomains } = this.#context
+    const { address, work, invitation, guestId, wayBack } = options
     if (signUp !== 'open' && (signUp === 'closed' || !invitation)) throw new SignUpClosed()
     if (invitation && !(await tokens.find('invite', invitation))) throw new LinkUsed()
     await rateLimiter.take(`sign-up/${address}`, signUpsPerMinute, 60_000)
@@ -102,7 +107,7 @@ export class SignUp {
     const email = row.email as string
     await limitAccountEmails(this.#context, email, address)
     const nonce = tokens.newNonce()
-    const data = { name: row.name, passwordHash: row.passwordHash as string, invitation: invitationHash }
+    const data = { name: row.name, passwordHash: row.passwordHash as string, invitation: invitationHash, wayBack }
     await db.transaction(async (em) => {
       await tokens.issue(em, 'sign-up', { nonce, email, playerId: guestId ?? null, data, lifeMs: LINK_MS })
       await emails.enqueue(em, { kind: 'sign-up', nonce })
@@ -125,21 +130,23 @@ export class SignUp {
    * Creates the account whose address the link confirms. It requires the password again: the recipient of the mail may
    * not be the person who chose it, and must not confirm an account that a stranger made in their name.
    *
+   * @returns the player, and the way back that was stored with the link
    * @throws LinkUsed, InvalidCredentials, RateLimited, EmailTaken
    */
-  async confirm(token: string, password: string): Promise<Player> {
+  async confirm(token: string, password: string): Promise<{ player: Player; wayBack: WayBack | undefined }> {
     const { clock, hasher, tokens, rateLimiter } = this.#context
     const waiting = await tokens.find('sign-up', token)
     if (!waiting?.email) throw new LinkUsed()
     await rateLimiter.take(`confirm/${waiting.tokenHash}`, 10, 60_000)
-    const { name, passwordHash, invitation } = waiting.data as unknown as Waiting
+    const { name, passwordHash, invitation, wayBack } = waiting.data as unknown as Waiting
     if (!(await hasher.verify(password, passwordHash, waiting.tokenHash))) throw new InvalidCredentials()
     const createdAt = clock.now()
     const row: NewRow = {
       ...{ id: newId('ply', createdAt), email: waiting.email, emailVerified: true, name, avatar: null, passwordHash },
       ...{ guest: false, isAdmin: false, disabled: false, epoch: 0, createdAt },
     }
-    return this.#write(row, { invitationHash: invitation, guestId: waiting.playerId ?? undefined, waiting })
+    const guestId = waiting.playerId ?? undefined
+    return { player: await this.#write(row, { invitationHash: invitation, guestId, waiting }), wayBack }
   }
 
   /**

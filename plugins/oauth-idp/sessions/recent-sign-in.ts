@@ -12,12 +12,17 @@ const FRESH_MS = 600_000
  *
  * @throws Forbidden when the session began more than ten minutes ago
  */
-export async function requireRecentSignIn(
-  { db, clock }: { db: Database; clock: Clock },
-  sessionId: string,
-): Promise<void> {
-  const session = await db.em().findOne(Session, { id: sessionId }, { fields: ['createdAt'] })
-  if (!session || session.createdAt.getTime() < clock.now().getTime() - FRESH_MS) {
+export async function requireRecentSignIn(context: { db: Database; clock: Clock }, sessionId: string): Promise<void> {
+  if (!(await isRecentSignIn(context, sessionId))) {
     throw new Forbidden('This needs a sign-in of the last ten minutes. Sign out and in again first.')
   }
+}
+
+/** Whether a session began within the last ten minutes. */
+export async function isRecentSignIn(
+  { db, clock }: { db: Database; clock: Clock },
+  sessionId: string,
+): Promise<boolean> {
+  const session = await db.em().findOne(Session, { id: sessionId }, { fields: ['createdAt'] })
+  return session !== null && session.createdAt.getTime() >= clock.now().getTime() - FRESH_MS
 }

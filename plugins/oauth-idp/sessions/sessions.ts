@@ -73,11 +73,12 @@ export class Sessions {
   /** The sessions by id, for `holds`. */
   readonly #standing: TtlCache<StandingRow>
 
-  constructor({ db, clock, events, secure }: { db: Database; clock: Clock; events: Events; secure: boolean }) {
+  /** @param portal the portal's origin */
+  constructor({ db, clock, events, portal }: { db: Database; clock: Clock; events: Events; portal: string }) {
     this.#db = db
     this.#clock = clock
     this.#events = events
-    this.#cookie = new SessionCookie({ secure, maxAgeSeconds: (LIFE_DAYS * DAY_MS) / 1000 })
+    this.#cookie = new SessionCookie({ portal, maxAgeSeconds: (LIFE_DAYS * DAY_MS) / 1000 })
     this.#cache = new TtlCache(clock)
     this.#standing = new TtlCache(clock)
     events.on('session.ended', ({ sessionId }) => {

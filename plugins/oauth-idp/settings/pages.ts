@@ -30,8 +30,19 @@ const DONE: Record<string, string> = {
 
 /** /settings: the profile and account of the player. */
 export const settingsPages: Routes = async (app) => {
-  const { players, passwords, sessions, signUp, recovery, addressChange, avatars, deletion, settings, config } =
-    app.identity
+  const {
+    waysBack,
+    players,
+    passwords,
+    sessions,
+    signUp,
+    recovery,
+    addressChange,
+    avatars,
+    deletion,
+    settings,
+    config,
+  } = app.identity
   await app.register(multipart, { limits: { files: 1, fields: 2, fileSize: LARGEST.bytes, headerPairs: 20 } })
   settings.push({ label: 'Account', href: '/settings', order: 10 })
 
@@ -80,7 +91,11 @@ export const settingsPages: Routes = async (app) => {
       try {
         const player = await signUp.begin(
           { email, password, name },
-          { address: callerAddress(request), guestId: playerId },
+          {
+            address: callerAddress(request),
+            guestId: playerId,
+            wayBack: waysBack.begin(request, reply, '/settings?done=upgraded'),
+          },
         )
         if (!player) return renderMailSent(app, reply, email, { user: callerOf(request).viewer })
         await sessions.start(reply, player.id)

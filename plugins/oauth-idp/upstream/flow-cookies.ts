@@ -1,5 +1,6 @@
 import type { OAuth2Namespace } from '@fastify/oauth2'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { cookieNamesAt } from '../../../core/origins/cookies.ts'
 import { returnPath } from '../../../core/origins/return-path.ts'
 
 const SECONDS = 600
@@ -25,12 +26,14 @@ export interface OpenFlow {
  */
 export class FlowCookies {
   readonly #portal: string
-  readonly #prefix: string
+  /** The beginnings of the names: the one that is set, then the former one. */
+  readonly #prefixes: readonly [string, ...string[]]
   readonly #options: { path: string; httpOnly: boolean; sameSite: 'lax'; secure: boolean }
 
   constructor({ portal, secure }: { portal: string; secure: boolean }) {
     this.#portal = portal
-    this.#prefix = `${secure ? '__Host-' : ''}upstream-`
+    const { name, former } = cookieNamesAt(portal, { http: 'upstream', https: '__Host-upstream' })
+    this.#prefixes = former === null ? [`${name}-`] : [`${name}-`, `${former}-`]
     this.#options = { path: '/', httpOnly: true, sameSite: 'lax', secure }
   }
 
@@ -46,9 +49,10 @@ export class FlowCookies {
     const path = returnTo.length > LONGEST_PATH ? '/' : returnTo
     const value = [values.get('verifier'), Buffer.from(path).toString('base64url'), provider].join('.')
     // Browsers send the oldest cookie first (RFC 6265 section 5.4).
-    const open = Object.keys(request.cookies).filter((name) => name.startsWith(this.#prefix))
+    const [prefix] = this.#prefixes
+    const open = Object.keys(request.cookies).filter((name) => name.startsWith(prefix))
     for (const name of open.slice(0, Math.max(0, open.length - OPEN_FLOWS + 1))) reply.clearCookie(name, this.#options)
-    reply.setCookie(this.#prefix + values.get('state'), value, { ...this.#options, maxAge: SECONDS })
+    reply.setCookie(prefix + values.get('state'), value, { ...this.#options, maxAge: SECONDS })
     return address
   }
 
@@ -59,7 +63,8 @@ export class FlowCookies {
    */
   end(provider: string, request: FastifyRequest, reply: FastifyReply): OpenFlow | null {
     const { state } = request.query as { state?: unknown }
-    const name = typeof state === 'string' && STATE.test(state) ? this.#prefix + state : ''
+    const names = typeof state === 'string' && STATE.test(state) ? this.#prefixes.map((prefix) => prefix + state) : []
+    const name = names.find((each) => request.cookies[each] !== undefined) ?? ''
     const [verifier, path = '', ...begunWith] = (request.cookies[name] ?? '').split('.')
     if (!verifier || begunWith.join('.') !== provider) return null
     reply.clearCookie(name, this.#options)

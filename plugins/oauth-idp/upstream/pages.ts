@@ -26,9 +26,6 @@ function signInPath(returnTo: string, done: string | null): string {
   return query.size > 0 ? `/sign-in?${query}` : '/sign-in'
 }
 
-const questionPath = (token: string, returnTo: string): string =>
-  returnTo === '/' ? `/connect/${token}` : `/connect/${token}?${new URLSearchParams({ returnTo })}`
-
 /**
  * Sign-in with an external account: redirects to the provider, receives the response, and asks if the account is
  * ambiguous.
@@ -72,49 +69,45 @@ export const upstreamPages: Routes = async (app) => {
       if (error !== undefined) request.log.info({ provider: provider.name, error, description }, 'a provider refused')
       if (error !== undefined) return reply.redirect(signInPath(returnTo, DECLINED.has(error) ? null : 'provider'), 303)
       const profile = await profileOf(provider, flow, request)
-      const outcome = await upstream.arrive(provider, profile, current)
-      if ('question' in outcome) return reply.redirect(questionPath(outcome.question, returnTo), 303)
+      const outcome = await upstream.arrive(provider, profile, { currentId: current, returnTo })
+      if ('question' in outcome) return reply.redirect(`/connect/${outcome.question}`, 303)
       await sessions.start(reply, outcome.playerId, outcome.epoch)
       return reply.redirect(returnTo, 303)
     },
   )
 
-  app.get(
-    '/connect/:token',
-    { ...owner, schema: { params: TokenParams, querystring: ReturnTo } },
-    async (request, reply) => {
-      const { playerId, viewer } = callerOf(request)
-      const { provider, label } = await upstream.question(request.params.token, playerId)
-      const returnTo = returnPath(request.query.returnTo, portal)
-      const player = await players.find(playerId)
-      return renderPage(reply.header('cache-control', 'no-store'), {
-        title: 'Connect',
-        user: viewer,
-        narrow: true,
-        body: html`
+  app.get('/connect/:token', { ...owner, schema: { params: TokenParams } }, async (request, reply) => {
+    const { playerId, viewer } = callerOf(request)
+    const { token } = request.params
+    const { provider, label, returnTo = '/' } = await upstream.question(token, playerId)
+    const player = await players.find(playerId)
+    return renderPage(reply.header('cache-control', 'no-store'), {
+      title: 'Connect',
+      user: viewer,
+      narrow: true,
+      body: html`
         <div class="stack">
           <header class="page-header">
             <h1>Connect ${upstream.provider(provider).label}?</h1>
             <p class="lede"><strong>${label}</strong> could sign in as you from then on.</p>
           </header>
           <p class="row"><${Avatar} name=${player?.name ?? ''} imageUrl=${player?.imageUrl} /> <span>You are <strong>${player?.name}</strong>${player?.email && html`, ${player.email}`}</span></p>
-          <${Form} action=${questionPath(request.params.token, returnTo)} submit="Connect"
+          <${Form} action=${`/connect/${token}`} submit="Connect"
             beside=${html`<${Button} kind="quiet" href=${returnTo === '/' ? '/settings/security' : returnTo}>Not now<//>`} />
         </div>`,
-      })
-    },
-  )
+    })
+  })
 
-  app.post(
-    '/connect/:token',
-    { ...owner, schema: { params: TokenParams, querystring: ReturnTo } },
-    async (request, reply) => {
-      const { playerId, credentialId: sessionId } = callerOf(request)
-      const returnTo = returnPath(request.query.returnTo, portal)
-      await upstream.connect(request.params.token, { playerId, sessionId })
-      return reply.redirect(returnTo === '/' ? '/settings/security?done=connected' : returnTo, 303)
-    },
-  )
+  app.post('/connect/:token', { ...owner, schema: { params: TokenParams } }, async (request, reply) => {
+    const { playerId, credentialId: sessionId } = callerOf(request)
+    const { token } = request.params
+    await upstream.question(token, playerId)
+    if (!(await upstream.mayConnect(sessionId))) {
+      return reply.redirect(`/sign-in?${new URLSearchParams({ prompt: 'login', returnTo: `/connect/${token}` })}`, 303)
+    }
+    const returnTo = await upstream.connect(token, { playerId, sessionId })
+    return reply.redirect(returnTo === '/' ? '/settings/security?done=connected' : returnTo, 303)
+  })
 
   async function profileOf(provider: Provider, open: OpenFlow, request: FastifyRequest) {
     const flow = await provider.connect()

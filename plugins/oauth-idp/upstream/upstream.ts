@@ -8,7 +8,7 @@ import { mustNotBeBlocked } from '../players/email-domains.ts'
 import type { OneTimeTokens } from '../players/one-time-tokens.ts'
 import type { NewRow, Players } from '../players/players.ts'
 import { normaliseEmail, normaliseName } from '../players/profile.ts'
-import { requireRecentSignIn } from '../sessions/recent-sign-in.ts'
+import { isRecentSignIn, requireRecentSignIn } from '../sessions/recent-sign-in.ts'
 import { UpstreamAccount } from './entities.ts'
 import type { Provider, ProviderChoice, UpstreamProfile } from './providers.ts'
 
@@ -30,6 +30,8 @@ export interface Question {
   provider: string
   subject: string
   label: string
+  /** Where the sign-in began. */
+  returnTo?: string
 }
 
 const QUESTION_MS = 900_000
@@ -61,9 +63,14 @@ export class Upstream {
    * Resolves a provider's response to the player it signs in.
    *
    * @param currentId the player who is signed in already and wants to connect the account
+   * @param returnTo where the sign-in began, for a question
    * @throws Forbidden for a disabled player; SignUpClosed when it would create an account and may not
    */
-  async arrive({ name: provider }: Provider, profile: UpstreamProfile, currentId: string | null): Promise<Outcome> {
+  async arrive(
+    { name: provider }: Provider,
+    profile: UpstreamProfile,
+    { currentId, returnTo }: { currentId: string | null; returnTo: string },
+  ): Promise<Outcome> {
     const { db, clock, players } = this.#context
     const em = db.em()
     const { subject } = profile
@@ -71,7 +78,7 @@ export class Upstream {
     if (currentId) {
       if (known?.playerId === currentId) return { playerId: currentId }
       if (known) throw new Conflict('This account is connected to another player here.')
-      return { question: await this.#ask(currentId, provider, profile) }
+      return { question: await this.#ask(currentId, { provider, profile, returnTo }) }
     }
     if (known) {
       const player = await players.find(known.playerId)
@@ -81,7 +88,7 @@ export class Upstream {
     }
     const email = profile.email && profile.emailVerified ? addressOf(profile.email) : null
     const namesake = email ? await players.findByEmail(email) : null
-    if (namesake) return { question: await this.#ask(namesake.id, provider, profile) }
+    if (namesake) return { question: await this.#ask(namesake.id, { provider, profile, returnTo }) }
     if (!players.signUpIsOpen) throw new SignUpClosed()
     return { playerId: await this.#create(provider, profile, email) }
   }
@@ -97,11 +104,12 @@ export class Upstream {
   /**
    * Connects the account after the player's confirmation.
    *
+   * @returns the path where the sign-in began
    * @throws LinkUsed, Conflict; Forbidden when the question is for another player, or the last sign-in is too long ago
    */
-  async connect(token: string, { playerId, sessionId }: { playerId: string; sessionId: string }): Promise<void> {
+  async connect(token: string, { playerId, sessionId }: { playerId: string; sessionId: string }): Promise<string> {
     const { db, clock, tokens, emails } = this.#context
-    const { provider, subject, label } = await this.question(token, playerId)
+    const { provider, subject, label, returnTo = '/' } = await this.question(token, playerId)
     await requireRecentSignIn(this.#context, sessionId)
     const row = await tokens.find('connect', token)
     await db.transaction(async (em) => {
@@ -113,6 +121,12 @@ export class Upstream {
       const what = `the account “${label}” of ${this.provider(provider).label}`
       await emails.enqueue(em, { kind: 'sign-in-added', playerId, what })
     })
+    return returnTo
+  }
+
+  /** Whether the player of a session may connect an account, or has to sign in again first. */
+  mayConnect(sessionId: string): Promise<boolean> {
+    return isRecentSignIn(this.#context, sessionId)
   }
 
   list(playerId: string): Promise<UpstreamAccount[]> {
@@ -125,10 +139,13 @@ export class Upstream {
     if (rows === 0) throw new NotFound('connected account')
   }
 
-  #ask(playerId: string, provider: string, profile: UpstreamProfile): Promise<string> {
+  #ask(
+    playerId: string,
+    { provider, profile, returnTo }: { provider: string; profile: UpstreamProfile; returnTo: string },
+  ): Promise<string> {
     const { db, tokens } = this.#context
-    const data = { provider, subject: profile.subject, label: labelOf(profile) }
-    return tokens.issue(db.em(), 'connect', { playerId, data, lifeMs: QUESTION_MS })
+    const data: Question = { provider, subject: profile.subject, label: labelOf(profile), returnTo }
+    return tokens.issue(db.em(), 'connect', { playerId, data: { ...data }, lifeMs: QUESTION_MS })
   }
 
   async #create(provider: string, profile: UpstreamProfile, email: string | null): Promise<string> {

@@ -167,7 +167,7 @@ t.test('the reference is kept compressed for whoever is not signed in', async (t
     headers: { ...request.headers, 'if-none-match': String(headers.etag) },
   })
   t.equal(revalidated.statusCode, 304)
-  const dark = await app.inject({ ...request, headers: { ...request.headers, cookie: 'theme=dark' } })
+  const dark = await app.inject({ ...request, headers: { ...request.headers, cookie: 'gameyard_theme_8080=dark' } })
   t.notOk(dark.headers.etag, 'whoever chose colours has a page of their own')
   t.match(brotliDecompressSync(dark.rawPayload).toString(), 'data-theme="dark"')
 })

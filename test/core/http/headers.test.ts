@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { chooseEncoding, cookieValues, ifRangeHolds, matchesEtag, parseRange } from '../../../core/http/headers.ts'
+import { chooseEncoding, ifRangeHolds, matchesEtag, parseRange } from '../../../core/http/headers.ts'
 import { SEED } from '../../kit/seed.ts'
 
 t.test('If-None-Match compares weakly and knows lists and the star', async (t) => {
@@ -65,12 +65,4 @@ t.test('the best encoding that the client takes is chosen', async (t) => {
   t.equal(chosen('br;q=nonsense'), null)
   t.equal(chosen(''), null)
   t.equal(chosen(undefined), null)
-})
-
-t.test('every value of a doubled cookie is seen', async (t) => {
-  t.same(cookieValues('a=1; session=x; b=2; session=y', 'session'), ['x', 'y'])
-  t.same(cookieValues('sessions=x; __Host-session=z', 'session'), [])
-  t.same(cookieValues('session=a=b', 'session'), ['a=b'])
-  t.same(cookieValues('=session; session', 'session'), [])
-  t.same(cookieValues(undefined, 'session'), [])
 })

@@ -179,7 +179,10 @@ t.test('two games of the platform have an origin each, with sign-in and rooms', 
     const [frame] = await once(socket, 'message', { signal: AbortSignal.timeout(timeLimit()) })
     t.match(JSON.parse(String(frame)), { t: 'welcome' }, `the upgrade passes on at ${host}`)
   }
-  const stolen = { ...headersOf(player, new URL(pong.url).host), host: new URL(snake.url).host }
+  const [own, other] = [new URL(pong.url), new URL(snake.url)]
+  const token = player.cookiesOf(own.host).get(`gameyard_game_${own.port}`)
+  t.ok(token)
+  const stolen = { cookie: `gameyard_game_${other.port}=${token}`, host: other.host }
   const { body } = await platform.stranger.get('/auth/service/session', { host: stolen.host, headers: stolen })
   t.same(body, { signedIn: false }, 'a session of one game is none at the other, though cookies do not separate ports')
 })

@@ -15,7 +15,7 @@ t.setTimeout(timeLimit(600))
  * replaced frame in 600 this is NS_ERROR_FAILURE. A preview that really fails writes nothing to the console.
  */
 const EXPECTED =
-  /no water|“service_session” has been rejected|Browsing context already closed|^failed: \S+\/\/pond--\S+ NS_ERROR_FAILURE$/
+  /no water|“gameyard_game_\d+” has been rejected|Browsing context already closed|^failed: \S+\/\/pond--\S+ NS_ERROR_FAILURE$/
 
 for (const name of ENGINES) {
   t.test(`${name}: a text is changed, saved, seen in the preview, and published`, async (t) => {

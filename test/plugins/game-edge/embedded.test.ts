@@ -64,8 +64,9 @@ async function ticketFor(player: Client, slug: string, purpose: 'cookie' | 'toke
 }
 
 const cookieIn = (headers: Record<string, unknown>): string =>
-  ([headers['set-cookie'] ?? []].flat() as string[]).find((cookie) => /^(__Host-)?service_session=[^;]/.test(cookie)) ??
-  ''
+  ([headers['set-cookie'] ?? []].flat() as string[]).find((cookie) =>
+    /^(__Host-service_session|gameyard_game_\d+)=[^;]/.test(cookie),
+  ) ?? ''
 
 const SIGNED_OUT = { signedIn: false }
 
@@ -116,9 +117,9 @@ t.test('a frame that keeps no cookie gets a token, good for whatever the cookie 
   t.equal((await room({ authorization })).status, 426, 'let in, had it been a socket')
 
   t.strictSame(await frame().session({ authorization: `Bearer ${token}` }), SIGNED_OUT)
-  t.strictSame(await frame().session({ cookie: `service_session=${token}` }), SIGNED_OUT, 'a token is no cookie')
+  t.strictSame(await frame().session({ cookie: `gameyard_game_8080=${token}` }), SIGNED_OUT, 'a token is no cookie')
   const cookie = /=([^;]+)/.exec(cookieIn(answer.headers))?.[1]
-  t.match(await frame().session({ cookie: `service_session=${cookie}` }), { signedIn: true })
+  t.match(await frame().session({ cookie: `gameyard_game_8080=${cookie}` }), { signedIn: true })
   t.strictSame(await frame().session({ authorization: `Service ${cookie}` }), SIGNED_OUT, 'nor the other way about')
   platform.clock.advance(12 * 3600_000)
   t.strictSame(await frame().session({ authorization }), SIGNED_OUT)
@@ -234,7 +235,7 @@ t.test('on a plain LAN, where browsers do not say what is framed, the portal is 
   const answer = await frame().post(await ticketFor(player, game.slug), silent)
   const cookies = [answer.headers['set-cookie']].flat() as unknown as string[]
   t.match(
-    cookies.find((cookie) => cookie.startsWith('service_session_pong=')),
+    cookies.find((cookie) => cookie.startsWith('gameyard_game_')),
     /; HttpOnly; SameSite=Lax$/,
   )
   const foreign = await frame().post(await ticketFor(player, game.slug), {

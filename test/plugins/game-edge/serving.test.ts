@@ -112,7 +112,7 @@ t.test('the next game at an address has browsers clear what the last one left th
     'clear-site-data': /storage/,
   })
   const cookie = String(first.headers['set-cookie']).split(';')[0] as string
-  t.equal(cookie, `service_site=${next.body.id}`)
+  t.equal(cookie, `gameyard_site_8080=${next.body.id}`)
   t.equal((await get('/', { ...html, cookie })).headers['clear-site-data'], undefined, 'once')
   t.equal((await get('/main.js')).headers['clear-site-data'], undefined)
 })

@@ -76,10 +76,12 @@ t.test('a player signs in to a game and out again', async (t) => {
 
 t.test('cookies have the form that the browser keeps', async (t) => {
   const { player, host } = await withGame(t)
-  const plain = cookiesIn((await signIn(player, host)).headers).find((cookie) => /^service_session=[^;]/.test(cookie))
+  const plain = cookiesIn((await signIn(player, host)).headers).find((cookie) =>
+    /^gameyard_game_8080=[^;]/.test(cookie),
+  )
   t.match(plain, /; Path=\/; Max-Age=604800; HttpOnly; SameSite=Lax$/)
   const framed = await signIn(player, host, '/auth/service/start?embed=1', { 'sec-fetch-dest': 'iframe' })
-  const partitioned = cookiesIn(framed.headers).find((cookie) => /^service_session=[^;]/.test(cookie))
+  const partitioned = cookiesIn(framed.headers).find((cookie) => /^gameyard_game_8080=[^;]/.test(cookie))
   t.match(partitioned, /; HttpOnly; SameSite=None; Secure; Partitioned$/)
 })
 
@@ -161,7 +163,7 @@ t.test('flows that nobody ends do not fill the cookie header', async (t) => {
   const started = []
   for (let flow = 0; flow < 30; flow++)
     started.push(await player.get(`/auth/service/start?returnTo=/${flow}`, { host }))
-  const states = [...player.cookiesOf(host).keys()].filter((name) => name.startsWith('service_state_'))
+  const states = [...player.cookiesOf(host).keys()].filter((name) => name.startsWith('gameyard_state_8080_'))
   t.equal(states.length, 8)
   const authorized = await player.get(pathOf(started[22]?.headers.location))
   const back = await player.get(pathOf(authorized.headers.location), { host })
@@ -187,20 +189,20 @@ t.test('the way back leads to the game only', async (t) => {
 t.test('a session is worth nothing on another game, doubled, or edited', async (t) => {
   const { platform, owner, player, host } = await withGame(t)
   await signIn(player, host)
-  const token = player.cookiesOf(host).get('service_session') as string
+  const token = player.cookiesOf(host).get('gameyard_game_8080') as string
   const session = async (cookie: string, at = host) =>
     (await platform.stranger.get('/auth/service/session', { host: at, headers: { cookie } })).body
-  t.match(await session(`service_session=${token}`), { signedIn: true })
-  t.match(await session(`other=1; service_session=${token}`), { signedIn: true })
+  t.match(await session(`gameyard_game_8080=${token}`), { signedIn: true })
+  t.match(await session(`other=1; gameyard_game_8080=${token}`), { signedIn: true })
 
   const other = await platform.game(owner, { title: 'Other' })
   const out = { signedIn: false }
-  t.strictSame(await session(`service_session=${token}`, platform.gameHost(other.slug)), out)
-  t.strictSame(await session(`service_session=${token}; service_session=${token}`), out)
-  t.strictSame(await session(`service_session=x; service_session=${token}`), out)
+  t.strictSame(await session(`gameyard_game_8080=${token}`, platform.gameHost(other.slug)), out)
+  t.strictSame(await session(`gameyard_game_8080=${token}; gameyard_game_8080=${token}`), out)
+  t.strictSame(await session(`gameyard_game_8080=x; gameyard_game_8080=${token}`), out)
   const edited = token.slice(0, -3) + (token.at(-3) === 'A' ? 'B' : 'A') + token.slice(-2)
-  t.strictSame(await session(`service_session=${edited}`), out)
-  t.strictSame(await session('service_session=a.b.c.d.e'), out)
+  t.strictSame(await session(`gameyard_game_8080=${edited}`), out)
+  t.strictSame(await session('gameyard_game_8080=a.b.c.d.e'), out)
   t.strictSame(await session(`__Host-service_session=${token}`), out)
 })
 

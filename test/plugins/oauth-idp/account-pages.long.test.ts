@@ -96,7 +96,7 @@ t.test('account pages are accessible and fit, on a phone and a desk, by day and 
   const question = await identity.upstream.arrive(
     identity.upstream.provider('club'),
     { subject: 'u1', name: 'Grace', email: 'grace@example.org', emailVerified: true },
-    null,
+    { currentId: null, returnTo: '/' },
   )
   await visit('connect', `/connect/${(question as { question: string }).question}`)
   await page.context().clearCookies()

@@ -33,14 +33,14 @@ const AUTHORIZATIONS = [
 
 const COOKIES = [
   'session',
-  'session=',
+  'gameyard_session_8080=',
   '=x',
   ';;;;',
-  'session=%zz',
-  'session="x"',
-  `session=${'x'.repeat(8000)}`,
-  'session=x; session=y; session=z',
-  'session=\u0001',
+  'gameyard_session_8080=%zz',
+  'gameyard_session_8080="x"',
+  `gameyard_session_8080=${'x'.repeat(8000)}`,
+  'gameyard_session_8080=x; gameyard_session_8080=y; session=z',
+  'gameyard_session_8080=\u0001',
   '__proto__=x; constructor=y',
 ]
 
@@ -96,9 +96,9 @@ t.test('tokens never cross kinds', async (t) => {
   const program = await platform.program(player)
   t.equal((await program.get('/api/oauth/userinfo')).status, 403, 'an API token is no access token')
   t.equal((await program.get('/settings')).status, 403, 'nor a browser session')
-  const cookie = `session=${program.token}`
+  const cookie = `gameyard_session_8080=${program.token}`
   t.same((await platform.stranger.get('/api/auth/session', { headers: { cookie } })).body, { signedIn: false })
-  const session = player.cookiesOf().get('session')
+  const session = player.cookiesOf().get('gameyard_session_8080')
   const bearer = { authorization: `Bearer ${session}` }
   t.equal((await platform.stranger.get('/api/auth/session', { headers: bearer })).status, 401)
 })

@@ -43,7 +43,7 @@ t.test('no secret of a whole run is in the database or in the log', async (t) =>
 
   const secrets = {
     'the password': PASSWORD,
-    'the session': player.cookiesOf().get('session') as string,
+    'the session': player.cookiesOf().get('gameyard_session_8080') as string,
     'the API token': program.token as string,
     'a redeemed code': spent,
     'a code': waiting,

@@ -26,7 +26,7 @@ t.test('a player signs up, is known, signs out and signs in again', async (t) =>
     },
   })
   const cookie = String(signedUp.headers['set-cookie'])
-  t.match(cookie, /^session=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/)
+  t.match(cookie, /^gameyard_session_8080=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/)
   t.same((await browser.get('/api/auth/session')).body, { signedIn: true, user: signedUp.body.user })
 
   t.equal((await browser.post('/api/auth/sign-out')).status, 204)
@@ -216,40 +216,40 @@ t.test('a sign-in form of another site does nothing', async (t) => {
 t.test('the session changes its value at sign-in, and an old one is dead', async (t) => {
   const platform = await startPlatform(t, { only })
   const player = await platform.signUp()
-  const before = player.cookiesOf().get('session') as string
+  const before = player.cookiesOf().get('gameyard_session_8080') as string
   const credentials = { email: player.account.email, password: PASSWORD }
   await player.post('/api/auth/sign-in', credentials)
-  const after = player.cookiesOf().get('session') as string
+  const after = player.cookiesOf().get('gameyard_session_8080') as string
   t.not(after, before)
 
   const thief = new Client(platform.app)
-  thief.cookiesOf().set('session', before)
+  thief.cookiesOf().set('gameyard_session_8080', before)
   t.equal((await thief.get('/api/auth/session')).body.signedIn, false, 'the value before sign-in')
-  thief.cookiesOf().set('session', after)
+  thief.cookiesOf().set('gameyard_session_8080', after)
   t.equal((await thief.get('/api/auth/session')).body.signedIn, true)
   await player.post('/api/auth/sign-out')
   t.equal((await thief.get('/api/auth/session')).body.signedIn, false, 'the value before sign-out')
 
   const victim = new Client(platform.app)
-  victim.cookiesOf().set('session', 'chosen-by-an-attacker')
+  victim.cookiesOf().set('gameyard_session_8080', 'chosen-by-an-attacker')
   await victim.post('/api/auth/sign-in', credentials)
-  t.not(victim.cookiesOf().get('session'), 'chosen-by-an-attacker')
+  t.not(victim.cookiesOf().get('gameyard_session_8080'), 'chosen-by-an-attacker')
 })
 
 t.test('two session cookies in a request mean signed out', async (t) => {
   const platform = await startPlatform(t, { only })
   const player = await platform.signUp()
-  const value = player.cookiesOf().get('session')
+  const value = player.cookiesOf().get('gameyard_session_8080')
   for (const cookie of [
-    `session=x; session=${value}`,
-    `session=${value}; session=x`,
-    `session=${value};session=${value}`,
+    `gameyard_session_8080=x; gameyard_session_8080=${value}`,
+    `gameyard_session_8080=${value}; gameyard_session_8080=x`,
+    `gameyard_session_8080=${value};gameyard_session_8080=${value}`,
   ]) {
     const answer = await platform.stranger.get('/api/auth/session', { headers: { cookie } })
     t.same(answer.body, { signedIn: false }, cookie.replaceAll(String(value), '…'))
   }
   const alone = await platform.stranger.get('/api/auth/session', {
-    headers: { cookie: `a=1; session=${value}; xsession=2` },
+    headers: { cookie: `a=1; gameyard_session_8080=${value}; xsession=2` },
   })
   t.equal(alone.body.signedIn, true)
 })

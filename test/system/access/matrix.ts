@@ -234,6 +234,7 @@ GET    /new-email/:token                               410  303  410  410  410  
 POST   /new-email/:token                               410  303  410  410  410  410  410
 GET    /oauth/authorize                                400  400  400  400  400  400  400
 POST   /oauth/authorize                                303  303  303  303  303  303  303
+GET    /oauth/continue                                 400  400  400  400  400  400  400
 POST   /oauth/consent                                  400  303  400  400  400  400  400
 GET    /oauth/device                                   200  303  200  200  200  200  200
 POST   /oauth/device                                   400  303  400  400  400  400  400

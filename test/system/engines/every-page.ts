@@ -12,7 +12,7 @@ import { nameOf, type Target } from '../../kit/targets.ts'
  * Expected errors: pages that are refused, missing or gone; messages of the viewer on a busy machine; and Firefox's
  * check whether a frame over plain http keeps a cookie.
  */
-const EXPECTED = /^status of 4\d\d|rAF timed out|“service_session” has been rejected/
+const EXPECTED = /^status of 4\d\d|rAF timed out|“gameyard_game_\d+” has been rejected/
 
 interface Scene {
   name: string

@@ -15,7 +15,7 @@ const GAME = `<!doctype html><html lang="en"><title>Duo</title><h1>A game</h1><p
 </script></html>`
 
 /** Firefox says aloud how it is found out that a frame over plain http keeps no cookie. */
-const EXPECTED = /Cookie “service_session” has been rejected because it is in a cross-site context/
+const EXPECTED = /Cookie “gameyard_game_\d+” has been rejected because it is in a cross-site context/
 
 interface Mode {
   /** On one site the frame's cookie is that of the game at its own address as well. */

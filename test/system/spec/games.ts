@@ -165,7 +165,7 @@ export const games: Cases = {
     t.match(callback, { status: 302, headers: { location: /^\/level\/2$/ } })
     t.match(
       String(callback.headers['set-cookie']),
-      /service_session=[^;]+; Path=\/; Max-Age=604800; HttpOnly; SameSite=Lax/,
+      /gameyard_game_\d+=[^;]+; Path=\/; Max-Age=604800; HttpOnly; SameSite=Lax/,
     )
   },
   'Game domain routes / GET /auth/service/session': async (t, w) => {
@@ -183,7 +183,7 @@ export const games: Cases = {
       const out = await w.http(method, `${url}/auth/service/logout`, { headers: { cookie } })
       t.equal(out.status, 200)
       t.equal(cookiesOf(out), '', 'the cookie is cleared')
-      t.match(String(out.headers['set-cookie']), /service_session=; Path=\/; Max-Age=0/)
+      t.match(String(out.headers['set-cookie']), /gameyard_game_\d+=; Path=\/; Max-Age=0/)
     }
   },
   'Game domain routes / GET /mp': async (t, w) => {
