@@ -135,6 +135,25 @@ t.test('the linter holds the same rules while one writes', async (t) => {
   t.ok(broken('noImportCycles', 'plugins/games/y.ts'), 'a circle')
 })
 
+/** Insertions outside of a transaction, which no request makes for a caller. */
+const FOR_NOBODY = [
+  'plugins/blender/worker/worker.ts',
+  'plugins/game-edge/files/site-owners.ts',
+  'plugins/oauth-idp/apps/registrations.ts',
+  'plugins/oauth-idp/oauth/device-codes.ts',
+  'plugins/oauth-idp/oauth/signing-keys.ts',
+  'plugins/saves/values/blobs.ts',
+]
+
+t.test('whatever a request adds is added in a transaction, which reads the caller again', (t) => {
+  const alone = /\bem\(\)\s*\.(insert|insertMany|upsert|upsertMany)\(|db\.execute\(\s*[`'"]\s*insert/
+  const found = sources.filter(
+    (file) => file.startsWith('plugins/') && alone.test(readFileSync(join(root, file), 'utf8')),
+  )
+  t.same(found.sort(), FOR_NOBODY)
+  t.end()
+})
+
 t.test('there is no junk drawer, and no file that is two ideas', async (t) => {
   for (const file of sources) {
     t.notMatch(file, /(^|\/)(utils?|helpers?|misc|common)(\.|\/)/, file)

@@ -277,4 +277,25 @@ export default [
     replace: "(Object.entries(request.cookies).find(([each]) => each.includes('upstream'))?.[1] ?? '').split",
     tests: ['plugins/oauth-idp/upstream'],
   },
+  {
+    name: 'a caller who has ended between head and body may still change things',
+    in: 'plugins/oauth-idp/players',
+    find: 'if (!player || player.disabled) throw new Unauthorized(',
+    replace: 'if (query.length === 9) throw new Unauthorized(',
+    tests: ['system/ended-callers'],
+  },
+  {
+    name: 'transactions of a request do not read the caller again',
+    in: 'core/data',
+    find: 'await check(statementsOf(em), caller, { alone })',
+    replace: '',
+    tests: ['system/ended-callers'],
+  },
+  {
+    name: 'an account ends without waiting for its changes on PostgreSQL',
+    in: 'plugins/oauth-idp/players',
+    find: "(alone ? ' for update' : ' for key share')",
+    replace: "''",
+    tests: ['plugins/oauth-idp/postgres'],
+  },
 ]

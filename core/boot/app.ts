@@ -45,6 +45,7 @@ export function createApp(
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
   app.decorateRequest('principal', null)
+  app.decorateRequest('endScope', null)
   nameRegistrations(app)
   return app
 }

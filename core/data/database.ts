@@ -4,6 +4,7 @@ import type { MikroORM, SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../clock.ts'
 import { defineError } from '../errors.ts'
+import { type Caller, currentCaller } from '../observe/caller.ts'
 import { noTracing, type Tracing } from '../observe/tracing.ts'
 import { compareMigrations, type MigratableDatabase, type Migration, migrate } from './migrations.ts'
 import { noteVersion } from './program-versions.ts'
@@ -16,6 +17,14 @@ export interface Statements {
   query<Row extends object>(sql: string, parameters?: readonly Parameter[]): Promise<Row[]>
   execute(sql: string, parameters?: readonly Parameter[]): Promise<number>
 }
+
+/**
+ * Throws when the caller may no longer act. It runs as the first statement of each transaction of a request, and locks
+ * what it reads until the transaction ends.
+ *
+ * @param alone whether other transactions of the caller must wait for this one
+ */
+export type CallerCheck = (statements: Statements, caller: Caller, options: { alone: boolean }) => Promise<void>
 
 /** A table that a plugin declares. */
 export type Entity = EntitySchema | EntityClass<unknown>
@@ -100,6 +109,7 @@ export class Database {
   readonly #orm: MikroORM
   readonly #tracing: Tracing
   readonly #options: DatabaseOptions
+  #callerCheck: CallerCheck | null = null
 
   private constructor(driver: DatabaseDriver, orm: MikroORM, options: DatabaseOptions) {
     this.dialect = driver.dialect
@@ -158,9 +168,28 @@ export class Database {
     return this.#orm.em.fork()
   }
 
-  /** Runs `work` in one transaction, which commits when `work` resolves and rolls back when it rejects. */
-  transaction<T>(work: (em: SqlEntityManager) => Promise<T>): Promise<T> {
-    return this.#span('transaction', '', () => this.em().transactional((em) => work(em as SqlEntityManager)))
+  /** Sets the check that every transaction of a request makes first. The plugin that owns players calls it. */
+  checkCallers(check: CallerCheck): void {
+    this.#callerCheck = check
+  }
+
+  /**
+   * Runs `work` in one transaction, which commits when `work` resolves and rolls back when it rejects. In a request it
+   * first reads the caller again (core/observe/caller.ts).
+   *
+   * @param options.alone for work that ends the caller's account or changes its address: the caller's other
+   *   transactions wait meanwhile
+   */
+  transaction<T>(work: (em: SqlEntityManager) => Promise<T>, { alone = false } = {}): Promise<T> {
+    const [caller, check] = [currentCaller(), this.#callerCheck]
+    const checked =
+      caller && check
+        ? async (em: SqlEntityManager) => {
+            await check(statementsOf(em), caller, { alone })
+            return work(em)
+          }
+        : work
+    return this.#span('transaction', '', () => this.em().transactional((em) => checked(em as SqlEntityManager)))
   }
 
   /**
@@ -183,7 +212,11 @@ export class Database {
     return this.#span('query', sql, () => this.#driver.groupQuery(sql, parameters) as Promise<Row[]>)
   }
 
-  /** Runs one writing statement in its own transaction; `sql` as for `query`. @returns the number of affected rows */
+  /**
+   * Runs one writing statement in its own transaction, without reading the caller again; `sql` as for `query`.
+   *
+   * @returns the number of affected rows
+   */
   execute(sql: string, parameters: readonly Parameter[] = []): Promise<number> {
     return this.#span('execute', sql, () => this.#driver.execute(sql, parameters))
   }
@@ -192,10 +225,18 @@ export class Database {
    * Runs `work` in a short transaction of prepared statements, for work that many requests do concurrently. It resolves
    * when the transaction is as durable as any other. On SQLite concurrent calls share one commit, and so one wait for
    * the disk; a call that fails is rolled back alone. `work` must wait for nothing but its own statements, since other
-   * calls queue behind it.
+   * calls queue behind it. In a request it first reads the caller again (core/observe/caller.ts).
    */
   groupCommit<T>(work: (statements: Statements) => Promise<T>): Promise<T> {
-    return this.#span('transaction', '', () => this.#driver.groupCommit(work))
+    const [caller, check] = [currentCaller(), this.#callerCheck]
+    const checked =
+      caller && check
+        ? async (statements: Statements) => {
+            await check(statements, caller, { alone: false })
+            return work(statements)
+          }
+        : work
+    return this.#span('transaction', '', () => this.#driver.groupCommit(checked))
   }
 
   /** Rejects when the database does not answer; used by /readyz. */
@@ -228,6 +269,13 @@ export class Database {
     )
   }
 }
+
+/** The statements of an entity manager's transaction. Only the result of `query` is plain. */
+const statementsOf = (em: SqlEntityManager): Statements => ({
+  query: (sql, parameters = []) => em.execute(sql, parameters as unknown[], 'all'),
+  execute: async (sql, parameters = []) =>
+    (await em.execute<{ affectedRows: number }>(sql, parameters as unknown[], 'run')).affectedRows,
+})
 
 /** Target duration of a statement in ms. A statement blocks SQLite's only writer, and the event loop. */
 const AIM_MS = 5

@@ -3,12 +3,14 @@ import type {
   FastifyReply,
   FastifyRequest,
   onRequestHookHandler,
+  onResponseHookHandler,
   preHandlerHookHandler,
   RouteOptions,
 } from 'fastify'
 import type { Actor } from '../data/audit.ts'
 import { Forbidden, MissingScope, StartupError, Unauthorized } from '../errors.ts'
 import { type Author, runAs } from '../observe/author.ts'
+import { type Caller, runForCaller } from '../observe/caller.ts'
 import type { Origins } from '../origins/origins.ts'
 import { isFromPageOf } from '../origins/same-origin.ts'
 
@@ -84,6 +86,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The caller, or null. It is set before the body is parsed, on routes whose `auth` is not `none`. */
     principal: Principal | null
+    /** Ends what the request may do for its caller; null before `actFor`. */
+    endScope: (() => void) | null
   }
   interface FastifyContextConfig {
     auth?: AuthRule
@@ -208,7 +212,10 @@ export class Auth {
     if (route.config?.sameOrigin) guards.push(asHook((request) => this.#mustBeSameOrigin(request)))
     if (guards.length) route.onRequest = [...guards, ...[route.onRequest ?? []].flat()]
     const changes = [route.method].flat().some((method) => !SAFE.has(method as string))
-    if (demand.kinds.length && changes) route.preHandler = [...[route.preHandler ?? []].flat(), nameAuthor]
+    if (demand.kinds.length && changes) {
+      route.preHandler = [...[route.preHandler ?? []].flat(), nameAuthor]
+      route.onResponse = [endScope, ...[route.onResponse ?? []].flat()]
+    }
   }
 
   #identify(request: FastifyRequest, demand: AuthRequirement): Promise<void> | void {
@@ -300,10 +307,26 @@ function mustHaveRole(request: FastifyRequest, role: StaffRole): void {
   throw new Forbidden(`This is for ${role === 'admin' ? '' : 'moderators and '}administrators.`)
 }
 
-/** Names the author of the changes of a request, after its body was read: events of the socket have another context. */
-const nameAuthor: preHandlerHookHandler = ({ principal }, _reply, done) => {
-  if (principal) runAs(authorOf(principal), done)
-  else done()
+/**
+ * Names the author and the caller of the changes of a request, after its body was read: events of the socket have
+ * another context.
+ */
+const nameAuthor: preHandlerHookHandler = (request, _reply, done) => {
+  const { principal } = request
+  if (!principal) return done()
+  const role = request.routeOptions.config.role ?? null
+  actFor(request, { playerId: principal.playerId, role }, () => runAs(authorOf(principal), done))
+}
+
+/** Runs the rest of a request for a caller, whom each of its transactions reads again. It follows the body. */
+export function actFor(request: FastifyRequest, caller: Caller, work: () => void): void {
+  request.endScope = runForCaller(caller, work)
+}
+
+/** Ends what `actFor` began. Routes that call `actFor` have it as their `onResponse`. */
+export const endScope: onResponseHookHandler = (request, _reply, done) => {
+  request.endScope?.()
+  done()
 }
 
 /** Returns a caller as the author of changes. */

@@ -40,10 +40,12 @@ export class Purchases {
     }
     const now = clock.now()
     const id = newId('pur', now)
-    await db.execute(
-      `insert into credit_purchases (id, player_id, pack_id, credits, price, currency, created_at)
-       values (?, ?, ?, ?, ?, ?, ?)`,
-      [id, playerId, pack.id, pack.credits, pack.price, pack.currency, now],
+    await db.groupCommit(({ execute }) =>
+      execute(
+        `insert into credit_purchases (id, player_id, pack_id, credits, price, currency, created_at)
+         values (?, ?, ?, ?, ?, ?, ?)`,
+        [id, playerId, pack.id, pack.credits, pack.price, pack.currency, now],
+      ),
     )
     const page = `${origins.portal}/credits`
     return payments.checkout({ id, pack, successUrl: `${page}?purchase=${id}`, cancelUrl: `${page}?cancelled=1` })

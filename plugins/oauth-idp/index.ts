@@ -38,6 +38,7 @@ import { userinfoRoutes } from './oauth/userinfo.ts'
 import { Passkey } from './passkeys/entities.ts'
 import { passkeyRoutes } from './passkeys/routes.ts'
 import { avatarRoutes } from './players/avatar-routes.ts'
+import { callerCheck } from './players/caller-check.ts'
 import { OneTimeToken, PlayerRow, SetupLink } from './players/entities.ts'
 import { playerPages } from './players/pages.ts'
 import { recoveryPages } from './players/recovery-pages.ts'
@@ -107,6 +108,7 @@ export default definePlugin(
   async (app, config, limits, { oauth }) => {
     const identity = new Identity(app, config, limits, oauth)
     app.decorate('identity', identity)
+    app.db.checkCallers(callerCheck(app.db))
 
     app.auth.recognise({ credential: 'cookie', authenticate: (request) => identity.sessions.authenticate(request) })
     app.auth.recognise({

@@ -72,10 +72,8 @@ export class Remixes {
       settings: { authWidget, crossOriginIsolated, multiplayer },
     })
     try {
-      await db.em().insert(RemixRow, {
-        ...{ gameId: made.id, sourceGameId: source.id, sourceTitle: source.title, sourceOwnerId: source.ownerId },
-        createdAt: clock.now(),
-      })
+      const origin = { sourceGameId: source.id, sourceTitle: source.title, sourceOwnerId: source.ownerId }
+      await db.transaction((em) => em.insert(RemixRow, { gameId: made.id, ...origin, createdAt: clock.now() }))
       for (const { id, fields } of await scores.boards.list(source.id)) await scores.boards.put(made.id, id, fields)
       const message = `Made from ${source.title}`
       await deploys.copy({ from: source.liveDeployId, gameId: made.id, ownerId: playerId, message })

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Parameter, Statements } from '../../core/data/database.ts'
 import { isPlatformError, NotFound, Unauthorized } from '../../core/errors.ts'
+import { runWithoutCaller } from '../../core/observe/caller.ts'
 import { KeptOff, RoomWritesOnly, ScoreOutOfRange } from './errors.ts'
 import { ALL_TIME, beginOf, periodAt } from './periods.ts'
 import { inChunks } from './ranks/chunks.ts'
@@ -68,16 +69,16 @@ export class Submissions {
     while (queue.length > 0) {
       let batch: Waiting[] = []
       try {
-        const results = await this.#parts.db.groupCommit(async (statements) => {
-          // Whoever arrived while this waited for its turn takes part.
-          batch = takeBatch(queue)
-          return storeBatch(
-            statements,
-            key,
-            batch.map(({ submission }) => submission),
-            this.#parts.clock.now(),
-          )
-        })
+        const results = await runWithoutCaller(() =>
+          this.#parts.db.groupCommit(async (statements) => {
+            // Whoever arrived while this waited for its turn takes part.
+            batch = takeBatch(queue)
+            const submissions = batch.map(({ submission }) => submission)
+            const players = submissions.map(({ playerId }) => playerId)
+            const present = await this.#parts.identity.players.lockPresent(statements, players)
+            return storeBatch(statements, { key, batch: submissions, present, now: this.#parts.clock.now() })
+          }),
+        )
         for (const [index, { resolve, reject }] of batch.entries()) {
           const result = results[index]
           if (result instanceof Error || !result) reject(result)
@@ -110,9 +111,7 @@ function takeBatch(queue: Waiting[]): Waiting[] {
 /** @returns the result or the error of each submission */
 async function storeBatch(
   statements: Statements,
-  key: string,
-  batch: readonly Submission[],
-  now: Date,
+  { key, batch, present, now }: { key: string; batch: readonly Submission[]; present: ReadonlySet<string>; now: Date },
 ): Promise<(SubmittedScore | Error)[]> {
   const board = await lockBoard(statements, key)
   if (!board) return batch.map(() => new NotFound('board'))
@@ -124,6 +123,7 @@ async function storeBatch(
   const writes = new Map<number, Write[]>([...held.keys()].map((period) => [period, []]))
   const outcomes = batch.map((submission): Outcome | Error => {
     const { playerId, detail } = submission
+    if (!present.has(playerId)) return new Unauthorized('There is no such player.')
     if (excluded.has(playerId)) return new KeptOff()
     return attempt(() => {
       const score = unitsOf(board, submission)

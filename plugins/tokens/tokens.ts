@@ -111,7 +111,7 @@ export class Tokens {
       lastUsedAt: null,
       expiresAt: expiresInDays === null ? null : new Date(createdAt.getTime() + expiresInDays * DAY_MS),
     }
-    await this.#context.db.em().insert(ApiToken, row)
+    await this.#context.db.transaction((em) => em.insert(ApiToken, row))
     return { ...toToken(row), token }
   }
 

@@ -4,14 +4,14 @@
 // GAMEYARD_FUZZ=100 makes 100 requests for each route and caller; GAMEYARD_SEED repeats a run that failed.
 
 import fc from 'fast-check'
-import type { RouteOptions } from 'fastify'
 import t from 'tap'
 import { type AuthRule, authRequirementOf } from '../../core/http/auth.ts'
 import { ALL, amount } from '../kit/extent.ts'
 import { SEED } from '../kit/seed.ts'
 import { timeLimit } from '../kit/time-limit.ts'
-import { CALLERS, type Caller, inhabit, type Owner, parametersOf, SECRET } from './access/world.ts'
-import { type Hints, type Operation, type Schema, wellFormedRequestFor } from './fuzz-requests.ts'
+import { hintsOf, operationOf } from './access/requests.ts'
+import { CALLERS, type Caller, inhabit, SECRET } from './access/world.ts'
+import { wellFormedRequestFor } from './fuzz-requests.ts'
 
 const RUNS = Number(process.env.GAMEYARD_FUZZ ?? amount(1, 15))
 /** After so many changing routes the owner's things are compared; looking at them costs more than asking a route. */
@@ -20,54 +20,6 @@ const COMPARED_EVERY = amount(10, 1)
 /** Those who must not get at what is another owner's. The short form asks as them and as one of the others in turn. */
 const ALWAYS: readonly Caller[] = ['player', 'other owner']
 const IN_TURN = CALLERS.filter((caller) => !ALWAYS.includes(caller))
-
-/** A route as an operation of the OpenAPI document; pages are not in there, and are asked too. */
-function operationOf({ url, schema = {}, config }: RouteOptions, method: string): Operation {
-  const { params, querystring, body, consumes } = schema as Record<string, Schema> & { consumes?: string[] }
-  const type = consumes?.[0] ?? (config?.page ? 'application/x-www-form-urlencoded' : 'application/json')
-  const within = (place: string, from: Schema | undefined) =>
-    Object.entries(from?.properties ?? {}).map(([name, one]) => ({ in: place, name, schema: one }))
-  const inPath = [...url.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
-    ...{ in: 'path', name, schema: params?.properties?.[name] ?? { type: 'string' } },
-  }))
-  return {
-    method,
-    path: url
-      .replace(/\(\^.*?\)$/, '')
-      .replace(/:(\w+)/g, '{$1}')
-      .replace('*', ''),
-    parameters: [...inPath, ...within('query', querystring)],
-    ...(body ? { requestBody: { content: { [type]: { schema: body } } } } : {}),
-    responses: {},
-  }
-}
-
-/** What the owner has, under each name that a field or a parameter could have for it. */
-function hintsOf(owner: Owner, path: string): Hints {
-  const { game, application, assetId, jobId, browser, deployId } = owner
-  // Of what the owner has published, as of what is private.
-  const open = owner.published && {
-    ...owner,
-    ...{ game: { id: owner.published.gameId, slug: owner.published.gameId }, deployId: owner.published.deployId },
-    assetId: owner.published.assetId,
-  }
-  const meant = [owner, ...(open ? [open] : [])].map((one) => parametersOf(one, path))
-  const inPath = Object.fromEntries(Object.keys(meant[0] ?? {}).map((name) => [name, meant.map((one) => one[name])]))
-  return {
-    ...inPath,
-    ...{
-      gameId: [game.id, game.slug],
-      game: [game.id, game.slug],
-      assetId: [assetId],
-      asset: [assetId],
-      from: [assetId],
-    },
-    ...{ starterAssets: [[assetId]], starters: [[assetId]], sourceJobId: [jobId], jobId: [jobId], deploy: [deployId] },
-    ...{ owner: [browser.id], ownerId: [browser.id], player: [browser.id], playerId: [browser.id], sub: [browser.id] },
-    ...{ clientId: [application.clientId], client_id: [application.clientId], email: [browser.account.email] },
-    ...{ q: ['Zanzibar', 'zanzibar'], search: ['Zanzibar'], cursor: ['zzz'], limit: [100], id: inPath.id ?? [game.id] },
-  }
-}
 
 t.setTimeout(timeLimit(480 + RUNS * 30))
 t.test(`whatever others ask, the owner's things are neither read nor changed (seed ${SEED})`, async (t) => {

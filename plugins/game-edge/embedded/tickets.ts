@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { UpsertOptions } from '@mikro-orm/core'
 import type { Clock } from '../../../core/clock.ts'
 import { consumeOnce } from '../../../core/data/consume-once.ts'
 import { type Database, deleteInBatches } from '../../../core/data/database.ts'
@@ -33,13 +34,9 @@ export class Tickets {
   async issue(binding: TicketBinding, ticket: string = randomText(32)): Promise<string> {
     const expiresAt = new Date(this.#clock.now().getTime() + TICKET_SECONDS * 1000)
     // An existing ticket stays unchanged, so that nobody can reassign it to another player.
-    await this.#db
-      .em()
-      .upsert(
-        FrameTicket,
-        { ...binding, ticketHash: hashOf(ticket), expiresAt },
-        { onConflictFields: ['ticketHash'], onConflictAction: 'ignore' },
-      )
+    const row = { ...binding, ticketHash: hashOf(ticket), expiresAt }
+    const unchanged: UpsertOptions<FrameTicket> = { onConflictFields: ['ticketHash'], onConflictAction: 'ignore' }
+    await this.#db.transaction((em) => em.upsert(FrameTicket, row, unchanged))
     return ticket
   }
 

@@ -60,20 +60,21 @@ export class Reports {
     }
     const now = clock.now()
     const openKey = openKeyOf(reporterKey, id)
-    const em = db.em()
     for (let tries = 0; tries < TRIES; tries++) {
       const changes = { category, text: words, updatedAt: now }
-      await em.nativeUpdate(ReportRow, { openKey }, changes)
-      const row = await em.findOne(ReportRow, { openKey }, { disableIdentityMap: true })
-      if (row) return { report: describe(row), created: false }
       const added = {
         ...{ id: newId('rep', now), targetKind: kind, targetId: id, ownerId, reporterId: reporter.playerId },
         ...{ reporterKey, openKey, state: 'open' as const, decisionId: null, createdAt: now, decidedAt: null },
         ...changes,
       }
       try {
-        await em.insert(ReportRow, added)
-        return { report: describe(added), created: true }
+        return await db.transaction(async (em) => {
+          await em.nativeUpdate(ReportRow, { openKey }, changes)
+          const row = await em.findOne(ReportRow, { openKey })
+          if (row) return { report: describe(row), created: false }
+          await em.insert(ReportRow, added)
+          return { report: describe(added), created: true }
+        })
       } catch (error) {
         if (!(error instanceof UniqueConstraintViolationException)) throw error
       }

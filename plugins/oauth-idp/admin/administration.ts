@@ -1,4 +1,4 @@
-import { LockMode, raw } from '@mikro-orm/core'
+import { raw } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Clock } from '../../../core/clock.ts'
 import { type Action, type Actor, type AuditState, PROGRAM, recordAction } from '../../../core/data/audit.ts'
@@ -9,6 +9,7 @@ import type { Role } from '../../../core/http/auth.ts'
 import { cutPage, type PageQuery } from '../../../core/http/pagination.ts'
 import { LastAdmin } from '../errors.ts'
 import type { AccountDeletion } from '../players/account-deletion.ts'
+import { lockAccount, lockAdmins } from '../players/caller-check.ts'
 import { PlayerRow } from '../players/entities.ts'
 import type { OneTimeTokens } from '../players/one-time-tokens.ts'
 import type { Players } from '../players/players.ts'
@@ -241,18 +242,15 @@ export class Administration {
 
   async #changeIn(em: SqlEntityManager, id: string, changes: Changes, action: Omit<Action, 'target'>): Promise<void> {
     // The lock prevents two administrators who disable each other concurrently from both succeeding.
-    const admins = await em.find(
-      PlayerRow,
-      { isAdmin: true, disabled: false },
-      { lockMode: LockMode.PESSIMISTIC_WRITE },
-    )
+    const admins = await lockAdmins(em, this.#context.db)
+    if (changes.disabled) await lockAccount(em, this.#context.db, id)
     const row = await em.findOne(PlayerRow, { id })
     if (!row) throw new NotFound('player')
     // It is checked in the transaction, so that somebody who becomes staff meanwhile is not disabled.
     if (action.by.role === 'moderator' && roleOf(row) !== 'player')
       throw new Forbidden('Only an administrator acts on a moderator or an administrator.')
     const leaves = changes.disabled === true || changes.isAdmin === false
-    if (leaves && admins.length === 1 && admins[0]?.id === id) throw new LastAdmin()
+    if (leaves && admins.length === 1 && admins[0] === id) throw new LastAdmin()
     const target = { kind: 'player' as const, id }
     const states = { before: stateOf(row, changes), after: stateOf({ ...row, ...changes }, changes) }
     await recordAction(em, this.#context.clock, { ...action, target, ...states })

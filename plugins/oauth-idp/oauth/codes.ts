@@ -98,13 +98,14 @@ export class Codes {
   /** @returns the code, which is not stored */
   async issue({ scope, ...binding }: CodeBinding): Promise<string> {
     const code = randomText(32)
-    await this.#context.db.em().insert(AuthorizationCode, {
+    const row = {
       ...binding,
       codeHash: hashSecret(code),
       scope: scope.join(' '),
       expiresAt: new Date(this.#context.clock.now().getTime() + CODE_SECONDS * 1000),
       redeemedAt: null,
-    })
+    }
+    await this.#context.db.transaction((em) => em.insert(AuthorizationCode, row))
     return code
   }
 

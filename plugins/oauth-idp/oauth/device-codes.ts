@@ -93,12 +93,9 @@ export class DeviceCodes {
 
   /** Approves or denies a request, once. @returns whether it was still pending */
   decide({ userHash }: WaitingDevice, approval: Approval | null): Promise<boolean> {
-    return markOnce(
-      this.#db.em(),
-      DeviceCode,
-      { userHash, decision: 'pending', expiresAt: { $gt: this.#clock.now() } },
-      approval ? { ...approval, decision: 'approved' } : { decision: 'denied' },
-    )
+    const pending = { userHash, decision: 'pending' as const, expiresAt: { $gt: this.#clock.now() } }
+    const decision = approval ? { ...approval, decision: 'approved' as const } : { decision: 'denied' as const }
+    return this.#db.transaction((em) => markOnce(em, DeviceCode, pending, decision))
   }
 
   /**

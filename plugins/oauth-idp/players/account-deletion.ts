@@ -1,8 +1,8 @@
-import { LockMode } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Database } from '../../../core/data/database.ts'
 import { NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
+import { runWithoutCaller } from '../../../core/observe/caller.ts'
 import type { Apps } from '../apps/apps.ts'
 import { LastAdmin } from '../errors.ts'
 import { scopeNames } from '../oauth/consents.ts'
@@ -11,6 +11,7 @@ import { Passkey } from '../passkeys/entities.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { UpstreamAccount } from '../upstream/entities.ts'
 import type { Avatars } from './avatars.ts'
+import { lockAccount, lockAdmins } from './caller-check.ts'
 import { DataExport } from './data-export.ts'
 import { OneTimeToken, PlayerRow } from './entities.ts'
 import type { Players } from './players.ts'
@@ -79,11 +80,11 @@ export class AccountDeletion {
    */
   async remove(playerId: string, condition?: (em: SqlEntityManager) => Promise<boolean>): Promise<void> {
     const { db, events, players, apps, avatars } = this.#context
-    const ended = await db.transaction(async (em) => {
+    const remove = async (em: SqlEntityManager) => {
       if (condition && !(await condition(em))) return null
-      const working = { isAdmin: true, disabled: false }
-      const admins = await em.find(PlayerRow, working, { lockMode: LockMode.PESSIMISTIC_WRITE })
-      if (admins.length === 1 && admins[0]?.id === playerId) throw new LastAdmin()
+      const admins = await lockAdmins(em, db)
+      if (admins.length === 1 && admins[0] === playerId) throw new LastAdmin()
+      await lockAccount(em, db, playerId)
       await players.endAccess(em, playerId)
       for (const entity of [Consent, OneTimeToken, Passkey, UpstreamAccount]) {
         await em.nativeDelete(entity as typeof Consent, { playerId })
@@ -91,11 +92,15 @@ export class AccountDeletion {
       for (const clear of this.cleanups) await clear(em, playerId)
       if ((await em.nativeDelete(PlayerRow, { id: playerId })) === 0) throw new NotFound('player')
       return apps.deleteAllOf(em, playerId)
-    })
+    }
+    const ended = await db.transaction(remove, { alone: true })
     if (!ended) return
-    for (const app of ended) await apps.announce(app)
-    await events.emit('player.changed', { playerId })
-    await events.emit('player.deleted', { playerId })
-    await avatars.remove(playerId)
+    // The caller may have been this player, who may do nothing any more.
+    await runWithoutCaller(async () => {
+      for (const app of ended) await apps.announce(app)
+      await events.emit('player.changed', { playerId })
+      await events.emit('player.deleted', { playerId })
+      await avatars.remove(playerId)
+    })
   }
 }

@@ -1,3 +1,4 @@
+import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Clock } from '../../../core/clock.ts'
 import type { Database } from '../../../core/data/database.ts'
 import { Forbidden, NotFound } from '../../../core/errors.ts'
@@ -92,12 +93,13 @@ export class AddressChange {
     const { link, email, from } = await this.#find(token, playerId)
     const player = await players.find(playerId)
     if (player?.email !== from) throw new LinkUsed()
-    await db.transaction(async (em) => {
+    const change = async (em: SqlEntityManager) => {
       if (!(await tokens.consume(em, link))) throw new LinkUsed()
       await players.updateUnique(em, playerId, { email, emailVerified: true }, { email: from })
       await em.nativeDelete(OneTimeToken, { playerId, purpose: { $in: ['reset', 'verify', 'new-email'] } })
       await emails.enqueue(em, { kind: 'address-changed', playerId, to: from })
-    })
+    }
+    await db.transaction(change, { alone: true })
     await events.emit('player.changed', { playerId })
   }
 

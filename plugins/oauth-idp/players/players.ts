@@ -2,7 +2,7 @@ import { raw, UniqueConstraintViolationException } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Clock } from '../../../core/clock.ts'
 import { PROGRAM, recordAction } from '../../../core/data/audit.ts'
-import type { Database } from '../../../core/data/database.ts'
+import type { Database, Statements } from '../../../core/data/database.ts'
 import { TtlCache } from '../../../core/data/ttl-cache.ts'
 import { NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
@@ -155,6 +155,19 @@ export class Players {
       const imageUrl = this.#context.portalUrl + avatarPath(id, avatar)
       return { disabled: Boolean(row.disabled), epoch, name, imageUrl }
     })
+  }
+
+  /**
+   * Returns those of these players who are neither deleted nor disabled. They stay so until the transaction ends, since
+   * whoever ends an account locks its row first.
+   */
+  async lockPresent({ query }: Statements, ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const lock = this.#context.db.dialect === 'postgres' ? ' for key share' : ''
+    const rows = await query<{ id: string }>(
+      `select id from players where id in (${ids.map(() => '?').join(', ')}) and disabled = ? order by id${lock}`,
+      [...ids, false],
+    )
+    return new Set(rows.map(({ id }) => id))
   }
 
   /** Whether a player publishes games without approval: staff, and players whom staff trust. @param em the transaction */

@@ -201,14 +201,15 @@ export class SignUp {
     }: { invitationHash: string | null; guestId?: string | undefined; waiting?: OneTimeToken },
   ): Promise<Player> {
     const { db, players, tokens, events } = this.#context
-    const player = await db.transaction(async (em) => {
+    const write = async (em: SqlEntityManager) => {
       if (waiting && !(await tokens.consume(em, waiting))) throw new LinkUsed()
       const invitation = invitationHash && { purpose: 'invite', tokenHash: invitationHash }
       if (invitation && !(await tokens.consume(em, invitation))) throw new LinkUsed()
       // Other sign-ups with the same address may be pending; they end because this one proved ownership of the address.
       if (waiting) await em.nativeDelete(OneTimeToken, { purpose: 'sign-up', email: row.email })
       return guestId ? this.#upgrade(em, guestId, row) : players.insert(em, row)
-    })
+    }
+    const player = await db.transaction(write, { alone: true })
     if (guestId) await events.emit('player.changed', { playerId: guestId })
     return player
   }

@@ -1,4 +1,5 @@
 import { LockMode } from '@mikro-orm/core'
+import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../../core/clock.ts'
 import { markOnce } from '../../../core/data/consume-once.ts'
@@ -110,13 +111,14 @@ export class Sessions {
       lastSeenAt: now,
       expiresAt: this.#expiryFrom(now),
     }
-    await this.#db.transaction(async (em) => {
+    const store = async (em: SqlEntityManager) => {
       // The lock orders this after a concurrent end of all sessions, which is then seen here, or before it, which then
       // ends this one.
       const player = await em.findOne(PlayerRow, { id: playerId }, { lockMode: LockMode.PESSIMISTIC_WRITE })
       if (!player || player.disabled || player.epoch !== (epoch ?? player.epoch)) throw new InvalidCredentials()
       await em.insert(Session, session)
-    })
+    }
+    await this.#db.transaction(store, { alone: true })
     await this.#endOf(reply.request)
     this.#cookie.set(reply, token)
   }

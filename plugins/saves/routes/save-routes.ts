@@ -1,6 +1,14 @@
-import type { FastifyContextConfig, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type {
+  FastifyContextConfig,
+  FastifyError,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  preHandlerHookHandler,
+} from 'fastify'
 import Type from 'typebox'
 import { InvalidRequest, UnsupportedMediaType } from '../../../core/errors.ts'
+import { actFor, endScope } from '../../../core/http/auth.ts'
 import { matchesEtag } from '../../../core/http/headers.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import type { Origin } from '../../../core/origins/origins.ts'
@@ -65,7 +73,10 @@ export const saveRoutes =
       await app.rateLimiter.take(`saves/${isRead}/${owner.gameId}/${owner.playerId}`, most, MINUTE_MS)
       request.saveOwner = owner
     }
-    const options = { config, constraints, onRequest }
+    // On a game's own site the player of the game's session is the caller.
+    const preHandler: preHandlerHookHandler = (request, _reply, done) =>
+      READ.has(request.method) ? done() : actFor(request, { playerId: ownerOf(request).playerId, role: null }, done)
+    const options = { config, constraints, onRequest, preHandler, onResponse: endScope }
 
     app.get(
       path,
@@ -153,6 +164,7 @@ export const saveRoutes =
       values.put<{ Params: { key: string } }>(
         `${path}/:key`,
         {
+          ...options,
           config: {
             ...config,
             upload: {
@@ -161,8 +173,6 @@ export const saveRoutes =
               countedBy: (request: FastifyRequest) => `saves/${ownerOf(request).playerId}`,
             },
           },
-          constraints,
-          onRequest,
           bodyLimit: limits.saveBytes,
           schema: {
             summary: 'Write a save: the body is the value, of any media type',

@@ -96,3 +96,50 @@ t.test('so do guests, links and what administrators do', needsPostgres, async (t
   await platform.app.identity.sweep()
   t.equal((await signUp.lostGuests()).length, 0)
 })
+
+t.test('an account that ends while its changes are made leaves none of them', needsPostgres, async (t) => {
+  const url = await (await startPostgres()).database()
+  const platform = await startPlatform(t, {
+    only: ['oauth-idp', 'tokens'],
+    config: { database: { driver: 'postgres', url }, secret: 'a secret of the cluster, long enough for it' },
+  })
+  const { app } = platform
+  const admin = await platform.admin()
+  for (let round = 0; round < amount(2, 20); round++) {
+    const player = await platform.signUp()
+    const makes = Array.from({ length: 12 }, (_, index) =>
+      player.post('/api/tokens', { label: `token ${index}`, scopes: ['games:read'] }),
+    )
+    const [made] = await Promise.all([Promise.all(makes), app.identity.deletion.remove(player.id)])
+    t.same(
+      made.map(({ status }) => status).filter((status) => status !== 201 && status !== 401),
+      [],
+      'each is made before the end, or refused',
+    )
+    const [left] = await app.db.query<{ n: number }>('select count(*) as n from api_tokens where player_id = ?', [
+      player.id,
+    ])
+    t.equal(left?.n, 0)
+
+    const other = await platform.signUp()
+    const leaves = () => other.submit('/settings/delete', { password: PASSWORD })
+    const twice = await Promise.all([leaves(), leaves()])
+    t.ok(
+      twice.every(({ status }) => status < 500),
+      `two deletions at once: ${twice.map(({ status }) => status)}`,
+    )
+  }
+  const second = await platform.signUp()
+  const third = await platform.signUp()
+  for (const { id } of [second, third]) await app.identity.administration.setRole(id, 'admin')
+  const disable = (by: typeof second, whom: typeof second) =>
+    by.submit(`/admin/players/${whom.id}/disable`, { content: 'on' })
+  const both = await Promise.all([disable(second, third), disable(third, second)])
+  t.ok(
+    both.every(({ status }) => status < 500),
+    `two of staff disable each other: ${both.map(({ status }) => status)}`,
+  )
+  const states = await Promise.all([second, third].map(({ id }) => app.identity.administration.find(id)))
+  t.equal(states.filter(({ disabled }) => disabled).length, 1, 'one of them is left')
+  t.equal((await admin.get('/admin/players')).status, 200)
+})

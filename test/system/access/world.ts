@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { RouteOptions } from 'fastify'
 import type { Test } from 'tap'
-import { definePlugin } from '../../../core/plugin.ts'
+import { definePlugin, type Plugin } from '../../../core/plugin.ts'
 import { WorkerRow } from '../../../plugins/blender/entities.ts'
 import { plugins as builtins } from '../../../plugins/index.ts'
-import { registerApp } from '../../kit/oauth.ts'
+import { registerApp, type TestApp } from '../../kit/oauth.ts'
 import { Client, type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
 import { sheet } from '../../plugins/assets/models.ts'
 
@@ -25,7 +25,7 @@ export interface Owner {
   browser: PlayerClient
   program: Client
   game: { id: string; slug: string }
-  application: { id: string; clientId: string }
+  application: TestApp
   deployId: string
   sha256: string
   tokenId: string
@@ -120,14 +120,22 @@ export class World {
 const bothWork = async ({ browser, program }: { browser: Client; program: Client }) =>
   (await browser.get('/api/auth/session')).body.signedIn && (await program.get('/api/cli/whoami')).status === 200
 
-/** Starts the platform with its people. */
-export async function inhabit(t: Test): Promise<World> {
+/**
+ * Starts the platform with its people.
+ *
+ * @param options.config sections beside those of this world
+ * @param options.plugins plugins that see every request
+ */
+export async function inhabit(
+  t: Test,
+  { config: sections = {}, plugins = [] }: { config?: Record<string, unknown>; plugins?: Plugin[] } = {},
+): Promise<World> {
   const routes: RouteOptions[] = []
   const observer = definePlugin({ name: 'observer' }, async (app) => {
     app.addHook('onRoute', (route) => void routes.push(route))
   })
-  const config = { auth: { guests: true } }
-  const platform = await startPlatform(t, { config, only: [], plugins: [observer, ...builtins] })
+  const config = { auth: { guests: true }, ...sections }
+  const platform = await startPlatform(t, { config, only: [], plugins: [observer, ...plugins, ...builtins] })
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-access-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const model = join(folder, 'model.glb')
