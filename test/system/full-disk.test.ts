@@ -90,8 +90,12 @@ t.test('a full disk refuses uploads, and nothing else', async (t) => {
 
   t.comment('by a deploy')
   let refused = 0
-  for (let nth = 0; nth < 12 && refused === 0; nth++) {
-    const files = { 'index.html': 'x', 'big.bin': Buffer.alloc(20 * MB, nth + 1) }
+  for (let nth = 0; nth < 6 && refused === 0; nth++) {
+    const files = {
+      'index.html': 'x',
+      'big.bin': Buffer.alloc(20 * MB, 2 * nth + 1),
+      'bigger.bin': Buffer.alloc(20 * MB, 2 * nth + 2),
+    }
     const started = await program.post('/api/deploy', { gameId: game.id, files: filesOf(files) })
     if (started.status !== 200) refused = started.status
     for (const wanted of (started.body.uploads ?? []) as Upload[]) {
