@@ -147,4 +147,25 @@ export default [
     replace: '',
     tests: ['plugins/saves/ends'],
   },
+  {
+    name: 'a long message of an assistant is parsed in one piece',
+    in: 'plugins/assistants',
+    find: 'parseLongTexts(app)',
+    replace: 'void parseLongTexts',
+    tests: ['system/loop'],
+  },
+  {
+    name: 'a slice of a text ends within a character',
+    in: 'core/http',
+    find: 'while (((body[boundary] as number) & 0xc0) === 0x80) boundary--',
+    replace: '',
+    tests: ['core/http/limits/json-texts'],
+  },
+  {
+    name: 'any number of small values is parsed at once',
+    in: 'core/http',
+    find: 'if (length > OUTLINE_BYTES) throw tooLong()',
+    replace: '',
+    tests: ['core/http/limits/json-texts'],
+  },
 ]

@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Unauthorized } from '../../core/errors.ts'
 import { callerOf } from '../../core/http/auth.ts'
 import { allowAnyOrigin } from '../../core/http/cors.ts'
+import { parseLongTexts } from '../../core/http/limits/json-texts.ts'
 import type { Routes } from '../../core/http/routes.ts'
 import { type Caller, callTool } from './call-tool.ts'
 import { answerOf, directCall } from './direct-calls.ts'
@@ -35,6 +36,7 @@ const PASSED = ['accept', 'content-type', ...HEADERS]
 export const routes =
   (lastCalls: LastCalls): Routes =>
   async (app) => {
+    parseLongTexts(app)
     const { portal } = app.origins
     const uri = `${portal}/mcp`
     app.identity.resources.add({ uri, name: `${app.site.name}`, scopes: resourceScopes() })

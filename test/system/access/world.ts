@@ -125,17 +125,22 @@ const bothWork = async ({ browser, program }: { browser: Client; program: Client
  *
  * @param options.config sections beside those of this world
  * @param options.plugins plugins that see every request
+ * @param options.listen whether it listens on a real socket too
  */
 export async function inhabit(
   t: Test,
-  { config: sections = {}, plugins = [] }: { config?: Record<string, unknown>; plugins?: Plugin[] } = {},
+  {
+    config: sections = {},
+    plugins = [],
+    listen = false,
+  }: { config?: Record<string, unknown>; plugins?: Plugin[]; listen?: boolean } = {},
 ): Promise<World> {
   const routes: RouteOptions[] = []
   const observer = definePlugin({ name: 'observer' }, async (app) => {
     app.addHook('onRoute', (route) => void routes.push(route))
   })
   const config = { auth: { guests: true }, ...sections }
-  const platform = await startPlatform(t, { config, only: [], plugins: [observer, ...plugins, ...builtins] })
+  const platform = await startPlatform(t, { config, listen, only: [], plugins: [observer, ...plugins, ...builtins] })
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-access-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const model = join(folder, 'model.glb')
