@@ -63,7 +63,7 @@ const UPLOADS: Record<string, string[]> = {
 /** What single routes are sent beside what their schemas ask for. */
 const BODIES: Record<string, string[]> = {
   'POST /api/deploy': ['a manifest of 20,000 files', 'a manifest that names one file twice'],
-  'POST /api/ai/generate': ['a schema of 10,000 parts', 'a deep schema', 'a schema whose pattern backtracks'],
+  'POST /api/ai/generate': ['a schema of 2000 parts', 'a deep schema', 'a schema whose pattern backtracks'],
   'POST /mcp': [
     ...['a call with deep arguments', 'a call with many arguments', 'a batch of calls'],
     ...['a call with a large file', 'a call with many files'],

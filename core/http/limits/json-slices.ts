@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { InvalidRequest } from '../../errors.ts'
 import { faultOf, faultyBody, noteExamined } from './body-faults.ts'
+import { malformed, type ParseJson, parseJsonBy } from './long-json.ts'
 
 /** A body up to this length is parsed in one piece. */
 const SHORT_BYTES = 64 * 1024
@@ -12,8 +13,6 @@ const SLICE_BYTES = 64 * 1024
 const LONGEST_BYTES = 64 * 1024
 
 const [QUOTE, BACKSLASH, COMMA, OPEN_LIST, CLOSE_LIST, OPEN, CLOSE] = Buffer.from('"\\,[]{}')
-
-type Parse = (text: string) => unknown
 
 /** The digests of bodies that were parsed in slices. */
 const digests = new WeakMap<object, string>()
@@ -29,28 +28,13 @@ export const digestOfBody = (body: unknown): string | undefined =>
  * @throws InvalidRequest for a body that is not JSON; for a long one also when something in it is longer than 64 KiB,
  *   except the lists at its top
  */
-export function parseJsonInSlices(app: FastifyInstance): void {
-  const parseWhole = app.getDefaultJsonParser('error', 'error')
-  app.removeContentTypeParser('application/json')
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
-    if (body.length === 0) return undefined
-    return parseSlices(body, (text) => {
-      let parsed: unknown
-      // The callback is called at once.
-      void parseWhole(request, text, (error, value) => {
-        if (error) throw malformed()
-        parsed = value
-      })
-      return parsed
-    })
-  })
-}
+export const parseJsonInSlices = (app: FastifyInstance): void => parseJsonBy(app, parseSlices)
 
 /**
  * Parses the text of a JSON value as `parse` does. A long one must be an object; the elements of the lists in it are
  * parsed in groups.
  */
-export async function parseSlices(body: Buffer, parse: Parse): Promise<unknown> {
+export async function parseSlices(body: Buffer, parse: ParseJson): Promise<unknown> {
   if (body.length <= SHORT_BYTES) return parse(body.toString())
   const hash = createHash('sha256')
   const { outline, lists } = await split(body, hash, parse)
@@ -68,7 +52,7 @@ export async function parseSlices(body: Buffer, parse: Parse): Promise<unknown> 
 async function split(
   body: Buffer,
   hash: ReturnType<typeof createHash>,
-  parse: Parse,
+  parse: ParseJson,
 ): Promise<{ outline: string; lists: unknown[][] }> {
   const lists: unknown[][] = []
   let outline = ''
@@ -147,5 +131,4 @@ function endOfString(body: Buffer, start: number): number {
   }
 }
 
-const malformed = () => new InvalidRequest('The request body is not JSON.')
 const tooLong = () => new InvalidRequest('The request body has a text, or an element of a list, of more than 64 KiB.')

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { InvalidRequest } from '../../errors.ts'
 import { faultOf, faultyBody } from './body-faults.ts'
+import { malformed, type ParseJson, parseJsonBy } from './long-json.ts'
 
 /** A body up to this length is parsed in one piece. */
 const SHORT_BYTES = 64 * 1024
@@ -15,33 +16,16 @@ const OUTLINE_BYTES = 256 * 1024
 
 const [QUOTE, BACKSLASH, COLON, LOWER_U] = Buffer.from('"\\:u')
 
-type Parse = (text: string) => unknown
-
 /**
  * Makes a scope parse long JSON bodies in slices, for routes whose bodies carry files as text. Each turn of the event
  * loop reads 64 KiB, so that other requests are answered meanwhile.
  *
  * @throws InvalidRequest for a body that is not JSON; for a long one also when it has more than 256 KiB without its texts
  */
-export function parseLongTexts(app: FastifyInstance): void {
-  const parseWhole = app.getDefaultJsonParser('error', 'error')
-  app.removeContentTypeParser('application/json')
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
-    if (body.length === 0) return undefined
-    return parseTexts(body, (text) => {
-      let parsed: unknown
-      // The callback is called at once.
-      void parseWhole(request, text, (error, value) => {
-        if (error) throw malformed()
-        parsed = value
-      })
-      return parsed
-    })
-  })
-}
+export const parseLongTexts = (app: FastifyInstance): void => parseJsonBy(app, parseTexts)
 
 /** Parses the text of a JSON value as `parse` does; the long texts of a long one are parsed in slices. */
-export async function parseTexts(body: Buffer, parse: Parse): Promise<unknown> {
+export async function parseTexts(body: Buffer, parse: ParseJson): Promise<unknown> {
   if (body.length <= SHORT_BYTES) return parse(body.toString())
   // Nobody can know this mark, so no text of the body looks like the place of another one.
   const mark = `${randomBytes(16).toString('hex')}:`
@@ -62,7 +46,7 @@ function restore(value: unknown, textOf: (text: string) => string): unknown {
 }
 
 /** Parses the long texts, and returns the rest of the body with each of them replaced by its number after the mark. */
-async function split(body: Buffer, mark: string, parse: Parse): Promise<{ outline: string; texts: string[] }> {
+async function split(body: Buffer, mark: string, parse: ParseJson): Promise<{ outline: string; texts: string[] }> {
   const texts: string[] = []
   const parts: string[] = []
   let length = 0
@@ -98,7 +82,7 @@ async function split(body: Buffer, mark: string, parse: Parse): Promise<{ outlin
 }
 
 /** Parses the characters of a text between its quotation marks. */
-async function parseText(body: Buffer, start: number, end: number, parse: Parse): Promise<string> {
+async function parseText(body: Buffer, start: number, end: number, parse: ParseJson): Promise<string> {
   let text = ''
   for (let from = start; from < end; ) {
     const to = end - from <= SLICE_BYTES ? end : boundaryBefore(body, from + SLICE_BYTES)
@@ -136,7 +120,6 @@ function isName(body: Buffer, end: number): boolean {
   return body[at] === COLON
 }
 
-const malformed = () => new InvalidRequest('The request body is not JSON.')
 const tooLong = () =>
   new InvalidRequest(
     'The request body has more than 256 KiB without its long texts, which is too much to read at once.',

@@ -106,7 +106,7 @@ export const BODIES: Record<string, (target: Target) => [type: string, text: str
       files: Array.from({ length: 20_000 }, () => ({ path: `${'a'.repeat(500)}.js`, size: 1, sha256 })),
     }),
   ],
-  'a schema of 10,000 parts': ({ limit }) => [
+  'a schema of 2000 parts': ({ limit }) => [
     JSON_TYPE,
     JSON.stringify({
       ...{ prompt: 'x', type: 'object' },
