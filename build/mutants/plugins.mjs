@@ -276,8 +276,8 @@ export default [
   {
     name: 'players sign in to a suspended game',
     in: 'plugins/oauth-idp',
-    find: 'if (await identity.apps.isSuspended(clientId))',
-    replace: 'if (false)',
+    find: 'if (await identity.suspendedClients.has(client)) throw new OAuthError(',
+    replace: 'if (false) throw new OAuthError(',
     tests: ['plugins/games/suspension'],
   },
   {

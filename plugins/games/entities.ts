@@ -62,6 +62,7 @@ const GameRowSchema = defineEntity({
     { properties: ['visibility', 'deletedAt', 'id'] },
     { properties: ['visibility', 'deletedAt', 'plays', 'id'] },
     { properties: ['slug', 'deletedAt', 'id'] },
+    { properties: ['clientId'] },
     // The catalog's indexes contain only playable games. A list that skips other games would take longer the more of
     // them there are. Statements must contain the condition in these exact words (`PLAYABLE`).
     listed('games_listed_id_index', 'visibility, deleted_at, id'),

@@ -83,6 +83,18 @@ export class GameLookup {
   }
 
   /**
+   * Whether the game of an application, or a game to which its owner has linked it, is suspended. A deleted game stays
+   * suspended. It reads the database each time, so the next request after a suspension is refused.
+   */
+  async isSuspended({ clientId, gameId }: { clientId: string; gameId: string | null }): Promise<boolean> {
+    const rows = await this.#parts.db.query(
+      `select 1 as suspended from games where suspended_at is not null and (client_id = ?${gameId ? ' or id = ?' : ''})`,
+      gameId ? [clientId, gameId] : [clientId],
+    )
+    return rows.length > 0
+  }
+
+  /**
    * Returns the game that had this slug in the last 90 days; null when there is none. Its former addresses redirect to
    * the current one.
    */

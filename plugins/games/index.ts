@@ -20,6 +20,7 @@ import { liveSharedMemoryMigration } from './migrations/2026_11_23_live_shared_m
 import { playableListsMigration } from './migrations/2026_11_23_playable_lists.ts'
 import { suspensionMigration } from './migrations/2026_11_23_suspension.ts'
 import { activityMigration } from './migrations/2026_11_24_activity.ts'
+import { gamesOfClientsMigration } from './migrations/2026_11_26_games_of_clients.ts'
 import { approvalPages, contributeApprovals } from './pages/approvals.ts'
 import { contributeToHostDashboard, hostPages } from './pages/host.ts'
 import { livePages } from './pages/live.ts'
@@ -65,6 +66,7 @@ export default definePlugin(
       approvalMigration,
       liveSharedMemoryMigration,
       activityMigration,
+      gamesOfClientsMigration,
     ],
   },
   async (app) => {
@@ -82,7 +84,7 @@ export default definePlugin(
     app.addHook('onReady', () => app.games.start())
     followPorts(app)
     app.addHook('onReady', () => adoptAddresses(app))
-    app.identity.apps.suspendClientsWith(async (clientId) => Boolean((await app.games.byClient(clientId))?.suspended))
+    app.identity.suspendedClients.checkWith((client) => app.games.isSuspended(client))
     app.identity.administration.onDisabling((em, playerId, disabled) =>
       app.games.suspensions.followAccount(em, playerId, disabled),
     )
