@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core'
+import type { SuspensionCause } from '../../core/data/staff/suspensions.ts'
 import type { StoredMedia } from './media/record.ts'
 import type { GameSettings } from './schemas.ts'
 
@@ -46,6 +47,8 @@ const GameRowSchema = defineEntity({
     /** The time and reason of a suspension by administrators or moderators; see `Suspensions`. */
     suspendedAt: p.datetime(3).nullable(),
     suspensionReason: p.string().length(1000).nullable(),
+    suspensionCause: p.string().length(30).nullable().$type<SuspensionCause | null>(),
+    suspendedWithAccount: p.boolean().nullable(),
     /** The owner's answer to the suspension. */
     appeal: p.string().length(2000).nullable(),
     /** Set while the game is held for staff, who may have refused it; see `Approvals`. */

@@ -21,6 +21,7 @@ import { playableListsMigration } from './migrations/2026_11_23_playable_lists.t
 import { suspensionMigration } from './migrations/2026_11_23_suspension.ts'
 import { activityMigration } from './migrations/2026_11_24_activity.ts'
 import { gamesOfClientsMigration } from './migrations/2026_11_26_games_of_clients.ts'
+import { suspensionCauseMigration } from './migrations/2026_11_26_suspension_cause.ts'
 import { approvalPages, contributeApprovals } from './pages/approvals.ts'
 import { contributeToHostDashboard, hostPages } from './pages/host.ts'
 import { livePages } from './pages/live.ts'
@@ -41,7 +42,7 @@ export { GameLookup } from './game-lookup.ts'
 export { dashboardHeader } from './pages/dashboard.ts'
 export { NEW_GAME_STEPS } from './pages/form.ts'
 export { Game } from './schemas.ts'
-export { REASON_LENGTH, Suspensions } from './suspension.ts'
+export { suspensionsOfGames } from './suspension.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -67,6 +68,7 @@ export default definePlugin(
       liveSharedMemoryMigration,
       activityMigration,
       gamesOfClientsMigration,
+      suspensionCauseMigration,
     ],
   },
   async (app) => {
@@ -84,6 +86,7 @@ export default definePlugin(
     app.addHook('onReady', () => app.games.start())
     followPorts(app)
     app.addHook('onReady', () => adoptAddresses(app))
+    app.addHook('onReady', () => app.games.suspensions.completeCauses())
     app.identity.suspendedClients.checkWith((client) => app.games.isSuspended(client))
     app.identity.administration.onDisabling((em, playerId, disabled) =>
       app.games.suspensions.followAccount(em, playerId, disabled),
