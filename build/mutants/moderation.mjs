@@ -84,4 +84,25 @@ export default [
     replace: 'const untold = { id: decisionId, toldAt: null }',
     tests: ['plugins/moderation/decisions'],
   },
+  {
+    name: 'a suspended game takes votes',
+    in: 'plugins/jam',
+    find: 'if (!shown.has(game.id) || !taking',
+    replace: 'if (!taking',
+    tests: ['plugins/jam/jam'],
+  },
+  {
+    name: 'boards that are made at once on PostgreSQL are counted at once',
+    in: 'plugins/scores',
+    find: "if (db.dialect === 'postgres')",
+    replace: "if (db.dialect !== 'postgres')",
+    tests: ['plugins/scores/nodes'],
+  },
+  {
+    name: 'a cursor has a time that no database reads',
+    in: 'plugins/scores',
+    find: "fitsColumn(at, 'instant') &&",
+    replace: 'Number.isSafeInteger(at) &&',
+    tests: ['plugins/scores/nodes'],
+  },
 ]
