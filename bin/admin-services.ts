@@ -2,11 +2,12 @@ import { userInfo } from 'node:os'
 import { systemClock } from '../core/clock.ts'
 import type { Actor } from '../core/data/audit.ts'
 import type { Database } from '../core/data/database.ts'
+import type { Suspensions } from '../core/data/staff/suspensions.ts'
 import { NotFound } from '../core/errors.ts'
 import type { Events } from '../core/events.ts'
 import { isId } from '../core/ids.ts'
 import { configOf, limitsOf } from '../core/plugin.ts'
-import type { Suspensions } from '../plugins/games/index.ts'
+import type { Game } from '../plugins/games/index.ts'
 import type { Administration, AuthConfig, PasswordAuthentication, Player, Players } from '../plugins/oauth-idp/index.ts'
 import type { PlayerLimitsStore } from '../plugins/quotas/index.ts'
 import type { Installation } from './installation.ts'
@@ -19,9 +20,9 @@ export const commandActor = (): Actor => ({ id: userInfo().username, role: 'comm
 export async function withSuspensions(
   options: ConfigOptions,
   { version }: Installation,
-  work: (suspensions: Suspensions) => Promise<void>,
+  work: (suspensions: Suspensions<Game>) => Promise<void>,
 ): Promise<void> {
-  const [{ withDatabase }, { GameLookup, Suspensions }, { Origins }] = await Promise.all([
+  const [{ withDatabase }, { GameLookup, suspensionsOfGames }, { Origins }] = await Promise.all([
     import('./open-database.ts'),
     import('../plugins/games/index.ts'),
     import('../core/origins/origins.ts'),
@@ -30,7 +31,7 @@ export async function withSuspensions(
   const clock = systemClock
   await withDatabase(loaded, { name: 'admin', version }, async ({ db, events }) => {
     const games = new GameLookup({ db, clock, events, origins: new Origins(loaded.config) })
-    await work(new Suspensions({ db, clock }, games))
+    await work(suspensionsOfGames({ db, clock }, games))
   })
 }
 

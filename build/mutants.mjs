@@ -24,6 +24,7 @@ import core from './mutants/core.mjs'
 import decoding from './mutants/decoding.mjs'
 import drivers from './mutants/drivers.mjs'
 import limits from './mutants/limits.mjs'
+import moderation from './mutants/moderation.mjs'
 import oauth from './mutants/oauth.mjs'
 import plugins from './mutants/plugins.mjs'
 import publishing from './mutants/publishing.mjs'
@@ -52,6 +53,7 @@ const all = [
   ...plugins,
   ...drivers,
   ...clients,
+  ...moderation,
   ...publishing,
   ...scriptsAndAssistants,
 ]

@@ -102,7 +102,7 @@ async function withDecisions(
   { version }: Installation,
   work: (decisions: Decisions) => Promise<void>,
 ): Promise<void> {
-  const [{ withDatabase }, { GameLookup, Suspensions }, { Decisions }, { Origins }, { Jobs }, { createLog }] =
+  const [{ withDatabase }, { GameLookup, suspensionsOfGames }, { Decisions }, { Origins }, { Jobs }, { createLog }] =
     await Promise.all([
       import('../open-database.ts'),
       import('../../plugins/games/index.ts'),
@@ -115,17 +115,18 @@ async function withDecisions(
   const clock = systemClock
   await withDatabase(loaded, { name: 'admin', version }, async ({ db, events }) => {
     const games = new GameLookup({ db, clock, events, origins: new Origins(loaded.config) })
-    const suspensions = new Suspensions({ db, clock }, games)
+    const suspensions = suspensionsOfGames({ db, clock }, games)
     const targets: DecisionParts['targets'] = {
       async find({ kind, id }) {
-        const game = kind === 'game' ? await games.byId(id) : null
+        const game = kind === 'game' ? await games.evenDeleted(id) : null
         if (!game) return null
         const { title, ownerId, createdAt, suspended } = game
         const page = `/games/${game.slug}`
         return { kind, id, title, ownerId, page, createdAt, suspended: suspended?.reason ?? null, look: null }
       },
-      suspendIn: (em, { id }, reason, by) => suspensions.suspendIn(em, id, { reason, by }),
-      liftIn: (em, { id }, by) => suspensions.liftIn(em, id, by),
+      suspendIn: (em, { id }, how) => suspensions.suspendIn(em, id, how),
+      undoIn: (em, { id }, how) => suspensions.undoIn(em, id, how),
+      causeIn: (em, { id }) => suspensions.causeIn(em, id),
     }
     const jobs = new Jobs({ db, clock, events, log: createLog('warn', process.stderr) })
     await work(new Decisions({ db, clock, jobs, targets, administration: null }))

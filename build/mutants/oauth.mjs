@@ -66,9 +66,9 @@ export default [
   {
     name: 'a disabled player redeems a code',
     in: 'plugins/oauth-idp',
-    find: "if (row.disabled) throw new InvalidGrant('The code is not valid.')",
-    replace: '',
-    tests: ['plugins/oauth-idp/token', 'plugins/oauth-idp/admin'],
+    find: "if (!player || player.disabled) throw new InvalidGrant('The account",
+    replace: "if (!player) throw new InvalidGrant('The account",
+    tests: ['plugins/oauth-idp/token', 'plugins/oauth-idp/device'],
   },
   {
     name: 'PKCE is taken away by leaving the challenge out',
@@ -236,8 +236,15 @@ export default [
   {
     name: 'a suspended game renews its tokens',
     in: 'plugins/oauth-idp/oauth',
-    find: "if (await identity.apps.isSuspended(client.clientId)) throw new InvalidGrant('This game is suspended.')",
+    find: "if (await identity.suspendedClients.has(client)) throw new InvalidGrant('This game is suspended.')",
     replace: '',
+    tests: ['plugins/oauth-idp/token'],
+  },
+  {
+    name: 'access tokens of a suspended game stay valid',
+    in: 'plugins/oauth-idp/oauth',
+    find: 'if (!row || (await this.#suspendedClients.has({ clientId: row.client_id, gameId: row.game_id }))) return null',
+    replace: 'if (!row) return null',
     tests: ['plugins/oauth-idp/token'],
   },
   {

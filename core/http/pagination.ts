@@ -24,3 +24,15 @@ export function cutPage<Row extends { id: string }>(
   const page = rows.slice(0, limit)
   return { page, nextCursor: rows.length > limit ? (page.at(-1)?.id ?? null) : null }
 }
+
+/** The greatest values that columns take: `integer` of PostgreSQL, and the last instant that it reads as text. */
+const GREATEST = { integer: 2 ** 31 - 1, instant: Date.UTC(10_000, 0) - 1 }
+
+/**
+ * Whether a value of a cursor can be compared with a column. Callers make up cursors, and a database refuses to compare
+ * with what no column holds.
+ *
+ * @param value an `instant` in ms since 1970
+ */
+export const fitsColumn = (value: unknown, kind: keyof typeof GREATEST): value is number =>
+  Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= GREATEST[kind]

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import { UniqueConstraintViolationException } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
+import { Suspensions } from '../../core/data/staff/suspensions.ts'
 import { Conflict, InvalidRequest, NotFound } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { visibleText } from '../../core/visible-text.ts'
@@ -15,13 +16,12 @@ import { AssetRefused } from './errors.ts'
 import { Library } from './library.ts'
 import { clipUrl } from './manifest.ts'
 import { PREPARE, Preparation } from './preparation.ts'
-import { blobKey } from './record.ts'
+import { type AssetRecord, blobKey } from './record.ts'
 import type { Asset, AssetSource, Clip, NewAsset, NewClip } from './schemas.ts'
 import { indexAsset } from './search-index.ts'
 import { Delivery } from './serving/delivery.ts'
 import { freeSlug, slugFrom } from './slugs.ts'
 import { STORED_KIND } from './stored-bytes.ts'
-import { Suspensions } from './suspension.ts'
 import { type IngestedFile, ingest, type LocalFile } from './upload/ingest.ts'
 
 declare module '../../core/events.ts' {
@@ -45,7 +45,7 @@ export class Assets extends AssetStore {
   readonly clips: Clips
   readonly delivery: Delivery
   readonly preparation: Preparation
-  readonly suspensions: Suspensions
+  readonly suspensions: Suspensions<AssetRecord>
   readonly #parts: AssetsParts
 
   constructor(parts: AssetsParts) {
@@ -56,7 +56,13 @@ export class Assets extends AssetStore {
     this.clips = new Clips(parts, this)
     this.delivery = new Delivery(parts)
     this.preparation = new Preparation(parts, this)
-    this.suspensions = new Suspensions(parts, this)
+    this.suspensions = new Suspensions<AssetRecord>(parts, {
+      noun: 'asset',
+      entity: AssetRow,
+      get: (idOrSlug) => this.get(idOrSlug),
+      mustOwn: (playerId, idOrSlug) => this.mustOwn(playerId, idOrSlug),
+      announce: (assetId) => parts.events.emit('asset.changed', { assetId }),
+    })
   }
 
   /**

@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core'
+import type { SuspensionCause } from '../../core/data/staff/suspensions.ts'
 import type { StoredFile } from './record.ts'
 import type { AssetSource, Kind, LodReason, Visibility } from './schemas.ts'
 
@@ -41,6 +42,8 @@ const AssetRowSchema = defineEntity({
     /** Only moderators and administrators set and lift it. The owner may answer once. */
     suspendedAt: p.datetime(3).nullable(),
     suspensionReason: p.string().length(1000).nullable(),
+    suspensionCause: p.string().length(30).nullable().$type<SuspensionCause | null>(),
+    suspendedWithAccount: p.boolean().nullable(),
     appeal: p.string().length(2000).nullable(),
     createdAt: p.datetime(3),
     updatedAt: p.datetime(3),

@@ -1,16 +1,6 @@
 import { defineError } from '../../core/errors.ts'
 
 export const Suspended = defineError('suspended', 451, 'This asset is suspended by the moderators of this platform.')
-export const NotSuspended = defineError(
-  'not_suspended',
-  409,
-  'This asset is not suspended; there is nothing to answer.',
-)
-export const AppealedAlready = defineError(
-  'appealed_already',
-  409,
-  'This suspension has been answered already; wait until it is decided.',
-)
 export const AssetRefused = defineError('asset_refused', 415, '%s')
 /** `details` contains the errors and their locations. */
 export const InvalidModel = defineError('invalid_model', 400, 'This is not a valid glTF binary: %s')

@@ -7,6 +7,7 @@ import { AppliedClip, AssetClip, AssetRow, AssetTerm, FormerAssetSlug } from './
 import { migration } from './migrations/2026_11_21_assets.ts'
 import { migration as appliedClips } from './migrations/2026_11_23_applied_clips.ts'
 import { suspensionMigration } from './migrations/2026_11_23_suspension.ts'
+import { suspensionCauseMigration } from './migrations/2026_11_26_suspension_cause.ts'
 import { Models } from './models/models.ts'
 import { pages } from './pages/routes.ts'
 import { suspensionPages } from './pages/suspension.ts'
@@ -36,7 +37,7 @@ export default definePlugin(
     config: AssetsConfig,
     limits: AssetLimits,
     entities: [AssetRow, AssetTerm, FormerAssetSlug, AssetClip, AppliedClip],
-    migrations: [migration, appliedClips, suspensionMigration],
+    migrations: [migration, appliedClips, suspensionMigration, suspensionCauseMigration],
   },
   async (app, config, limits) => {
     const models = new Models(app.workerPrograms)
@@ -64,6 +65,7 @@ export default definePlugin(
     app.identity.administration.onDisabling((em, playerId, disabled) =>
       app.assets.suspensions.followAccount(em, playerId, disabled),
     )
+    app.addHook('onReady', () => app.assets.suspensions.completeCauses())
     await app.register(suspensionPages)
     await app.register(routes({ spool, limits }))
     await app.register(fileRoutes)

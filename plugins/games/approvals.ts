@@ -2,6 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Clock } from '../../core/clock.ts'
 import { type Actor, PROGRAM, recordAction } from '../../core/data/audit.ts'
 import type { Database } from '../../core/data/database.ts'
+import { mustBeImpartial } from '../../core/data/staff/suspensions.ts'
 import { NotFound } from '../../core/errors.ts'
 import { STAFF } from '../../core/observe/author.ts'
 import type { Origins } from '../../core/origins/origins.ts'
@@ -99,11 +100,12 @@ export class Approvals {
   /**
    * Publishes a held game with the visibility that its owner wants, and tells the owner.
    *
-   * @throws NotFound; NotWaiting when the game is not held
+   * @throws NotFound; NotWaiting when the game is not held; Forbidden when a moderator approves a game of their own
    */
   async approve(id: string, by = PROGRAM): Promise<void> {
     const game = await this.#parts.db.transaction(async (em) => {
       const game = await this.#find(em, id)
+      mustBeImpartial(by, game.ownerId)
       await this.#publish(em, game, by)
       await this.#parts.tell?.(
         em,

@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core'
+import type { SuspensionCause } from '../../core/data/staff/suspensions.ts'
 import type { StoredMedia } from './media/record.ts'
 import type { GameSettings } from './schemas.ts'
 
@@ -46,6 +47,8 @@ const GameRowSchema = defineEntity({
     /** The time and reason of a suspension by administrators or moderators; see `Suspensions`. */
     suspendedAt: p.datetime(3).nullable(),
     suspensionReason: p.string().length(1000).nullable(),
+    suspensionCause: p.string().length(30).nullable().$type<SuspensionCause | null>(),
+    suspendedWithAccount: p.boolean().nullable(),
     /** The owner's answer to the suspension. */
     appeal: p.string().length(2000).nullable(),
     /** Set while the game is held for staff, who may have refused it; see `Approvals`. */
@@ -62,6 +65,7 @@ const GameRowSchema = defineEntity({
     { properties: ['visibility', 'deletedAt', 'id'] },
     { properties: ['visibility', 'deletedAt', 'plays', 'id'] },
     { properties: ['slug', 'deletedAt', 'id'] },
+    { properties: ['clientId'] },
     // The catalog's indexes contain only playable games. A list that skips other games would take longer the more of
     // them there are. Statements must contain the condition in these exact words (`PLAYABLE`).
     listed('games_listed_id_index', 'visibility, deleted_at, id'),

@@ -1,12 +1,6 @@
 import { defineError } from '../../core/errors.ts'
 
 export const Suspended = defineError('suspended', 451, 'This game is suspended by whoever looks after this platform.')
-export const NotSuspended = defineError('not_suspended', 409, 'This game is not suspended; there is nothing to answer.')
-export const AppealedAlready = defineError(
-  'appealed_already',
-  409,
-  'This suspension has been answered already; wait until it is decided.',
-)
 export const NotWaiting = defineError(
   'not_waiting',
   409,

@@ -1,3 +1,4 @@
+import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import type { Parameter } from '../../core/data/database.ts'
 import { TtlCache } from '../../core/data/ttl-cache.ts'
@@ -5,6 +6,7 @@ import { NotFound } from '../../core/errors.ts'
 import { cutPage, type PageQuery } from '../../core/http/pagination.ts'
 import { isId } from '../../core/ids.ts'
 import { SLUG_REST_MS } from './addresses/slugs.ts'
+import { GameRow } from './entities.ts'
 import { readGames } from './read-games.ts'
 import { isReady } from './record.ts'
 import type { Game } from './schemas.ts'
@@ -77,9 +79,38 @@ export class GameLookup {
     return this.#one('g.id = ?', [id])
   }
 
+  /**
+   * Returns those of these games that everybody may see: public, and neither suspended nor deleted. It reads them in the
+   * caller's transaction, for changes that depend on it.
+   */
+  async shownIn(em: SqlEntityManager, ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const shown = { id: { $in: [...ids] }, visibility: 'public', suspendedAt: null, deletedAt: null } as const
+    return new Set((await em.find(GameRow, shown, { fields: ['id'] })).map(({ id }) => id))
+  }
+
+  /** Returns a game of an id, also one that is deleted and can be restored; null when there is none. For staff only. */
+  async evenDeleted(id: string): Promise<(Game & { isDeleted: boolean }) | null> {
+    const query = { where: 'g.id = ?', order: 'g.id desc', values: [id], limit: 1 }
+    const [deleted] = await readGames(this.#parts, { ...query, deleted: true })
+    const game = deleted ?? (await this.byId(id))
+    return game && { ...game, isDeleted: deleted !== undefined }
+  }
+
   /** Returns the game of an OAuth application, or null. */
   byClient(clientId: string): Promise<Game | null> {
     return this.#one('g.client_id = ?', [clientId])
+  }
+
+  /**
+   * Whether the game of an application, or a game to which its owner has linked it, is suspended. A deleted game stays
+   * suspended. It reads the database each time, so the next request after a suspension is refused.
+   */
+  async isSuspended({ clientId, gameId }: { clientId: string; gameId: string | null }): Promise<boolean> {
+    const rows = await this.#parts.db.query(
+      `select 1 as suspended from games where suspended_at is not null and (client_id = ?${gameId ? ' or id = ?' : ''})`,
+      gameId ? [clientId, gameId] : [clientId],
+    )
+    return rows.length > 0
   }
 
   /**

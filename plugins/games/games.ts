@@ -1,4 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
+import type { Suspensions } from '../../core/data/staff/suspensions.ts'
 import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { visibleText } from '../../core/visible-text.ts'
@@ -36,7 +37,7 @@ import {
   type NewGame,
   type SettingsChanges,
 } from './schemas.ts'
-import { Suspensions } from './suspension.ts'
+import { suspensionsOfGames } from './suspension.ts'
 
 /** Finds, creates and changes games, and contains the parts of the plugin. */
 export class Games extends GameLookup {
@@ -56,7 +57,7 @@ export class Games extends GameLookup {
   readonly administration: Administration
   readonly deletion: GameDeletion
   readonly invitations: Invitations
-  readonly suspensions: Suspensions
+  readonly suspensions: Suspensions<Game>
   readonly approvals: Approvals
   readonly #parts: GamesParts
 
@@ -80,7 +81,7 @@ export class Games extends GameLookup {
     this.administration = new Administration(parts, this)
     this.deletion = new GameDeletion(parts, this)
     this.invitations = new Invitations(parts, this)
-    this.suspensions = new Suspensions(parts, this)
+    this.suspensions = suspensionsOfGames(parts, this)
     this.approvals = new Approvals(
       {
         ...{ db, clock, origins, mode: config.games.publish, players: parts.identity.players },
@@ -152,6 +153,8 @@ export class Games extends GameLookup {
         deletedAt: null,
         suspendedAt: null,
         suspensionReason: null,
+        suspensionCause: null,
+        suspendedWithAccount: null,
         appeal: null,
         approval: held ? 'waiting' : null,
         approvalReason: null,

@@ -20,6 +20,8 @@ import { liveSharedMemoryMigration } from './migrations/2026_11_23_live_shared_m
 import { playableListsMigration } from './migrations/2026_11_23_playable_lists.ts'
 import { suspensionMigration } from './migrations/2026_11_23_suspension.ts'
 import { activityMigration } from './migrations/2026_11_24_activity.ts'
+import { gamesOfClientsMigration } from './migrations/2026_11_26_games_of_clients.ts'
+import { suspensionCauseMigration } from './migrations/2026_11_26_suspension_cause.ts'
 import { approvalPages, contributeApprovals } from './pages/approvals.ts'
 import { contributeToHostDashboard, hostPages } from './pages/host.ts'
 import { livePages } from './pages/live.ts'
@@ -40,7 +42,7 @@ export { GameLookup } from './game-lookup.ts'
 export { dashboardHeader } from './pages/dashboard.ts'
 export { NEW_GAME_STEPS } from './pages/form.ts'
 export { Game } from './schemas.ts'
-export { REASON_LENGTH, Suspensions } from './suspension.ts'
+export { suspensionsOfGames } from './suspension.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -65,6 +67,8 @@ export default definePlugin(
       approvalMigration,
       liveSharedMemoryMigration,
       activityMigration,
+      gamesOfClientsMigration,
+      suspensionCauseMigration,
     ],
   },
   async (app) => {
@@ -82,7 +86,8 @@ export default definePlugin(
     app.addHook('onReady', () => app.games.start())
     followPorts(app)
     app.addHook('onReady', () => adoptAddresses(app))
-    app.identity.apps.suspendClientsWith(async (clientId) => Boolean((await app.games.byClient(clientId))?.suspended))
+    app.addHook('onReady', () => app.games.suspensions.completeCauses())
+    app.identity.suspendedClients.checkWith((client) => app.games.isSuspended(client))
     app.identity.administration.onDisabling((em, playerId, disabled) =>
       app.games.suspensions.followAccount(em, playerId, disabled),
     )

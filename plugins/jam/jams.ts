@@ -128,6 +128,7 @@ export class Jams {
     await db.transaction(async (em) => {
       const jam = await mustBeOn(em)
       if (!jam.submissionsOpen) throw new SubmissionsClosed()
+      if (!(await games.shownIn(em, [game.id])).has(game.id)) throw new NotPlayable()
       const entry = { jamId: jam.id, gameId: game.id }
       if ((await em.count(JamEntryRow, entry)) > 0) return
       await em.insert(JamEntryRow, { ...entry, submittedAt: clock.now() })
@@ -158,7 +159,7 @@ export class Jams {
   /**
    * Votes for a game in a category, or, with null, withdraws the vote. A vote can be changed until voting closes.
    *
-   * @throws NotFound for a category or a game that is not part of the jam; OwnGame; VotingClosed
+   * @throws NotFound for a category or a game that is not part of the jam, or is not shown; OwnGame; VotingClosed
    */
   async vote(voterId: string, choices: Record<string, string | null>): Promise<void> {
     const { db, clock, games } = this.#parts
@@ -168,7 +169,9 @@ export class Jams {
       // The lock orders votes and the end of voting.
       const jam = await mustBeOn(em, LockMode.PESSIMISTIC_READ)
       if (!jam.votingOpen) throw new VotingClosed()
-      const taking = await em.find(JamEntryRow, { jamId: jam.id, gameId: { $in: [...chosen.values()].map(idOf) } })
+      const gameIds = [...chosen.values()].map(idOf)
+      const taking = await em.find(JamEntryRow, { jamId: jam.id, gameId: { $in: gameIds } })
+      const shown = await games.shownIn(em, gameIds)
       for (const [categoryId, choice] of Object.entries(choices)) {
         if (!jam.categories.some(({ id }) => id === categoryId)) throw new NotFound('category')
         const vote = { jamId: jam.id, categoryId, voterId }
@@ -177,7 +180,7 @@ export class Jams {
           await em.nativeDelete(JamVoteRow, vote)
           continue
         }
-        if (!taking.some(({ gameId }) => gameId === game.id)) throw new NotFound('entry')
+        if (!shown.has(game.id) || !taking.some(({ gameId }) => gameId === game.id)) throw new NotFound('entry')
         if (game.ownerId === voterId) throw new OwnGame()
         await em.upsert(JamVoteRow, { ...vote, gameId: game.id, castAt: clock.now() })
       }

@@ -1,6 +1,7 @@
+import { InvalidRequest } from '../../core/errors.ts'
 import { actorOf } from '../../core/http/auth.ts'
 import { bodyWithText } from '../../core/http/limits/body-limits.ts'
-import { PageQuery } from '../../core/http/pagination.ts'
+import { fitsColumn, PageQuery } from '../../core/http/pagination.ts'
 import { callerAddress } from '../../core/http/rate-limit.ts'
 import type { Routes } from '../../core/http/routes.ts'
 import type { Case } from './reports/queue.ts'
@@ -62,8 +63,9 @@ export const routes: Routes = async (app) => {
     },
     async (request, reply) => {
       const { limit, cursor } = request.query
-      const offset = Number.parseInt(cursor ?? '0', 10) || 0
-      const cases = await queue.page({ limit: limit + 1, offset: Math.max(0, offset) })
+      const offset = Number(cursor ?? 0)
+      if (!fitsColumn(offset, 'integer')) throw new InvalidRequest('The cursor is not of this list.')
+      const cases = await queue.page({ limit: limit + 1, offset })
       reply.header('cache-control', 'no-store')
       const targets = cases.slice(0, limit).map(describe)
       return { targets, nextCursor: cases.length > limit ? String(offset + limit) : null }

@@ -26,6 +26,11 @@ export const GuestsNotWelcome = defineError(
   'This server does not admit guests; create an account instead.',
 )
 export const LastAdmin = defineError('last_admin', 409, 'This is the only administrator; appoint another one first.')
+export const AppSuspended = defineError(
+  'suspended',
+  409,
+  'The game of this application is suspended; the application stays linked to it.',
+)
 export const UpstreamFailed = defineError(
   'upstream_error',
   502,

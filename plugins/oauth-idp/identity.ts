@@ -9,6 +9,7 @@ import type { OAuthClient } from './apps/client.ts'
 import { PageOrigins } from './apps/page-origins.ts'
 import { Registrations } from './apps/registrations.ts'
 import { SignIns } from './apps/sign-ins.ts'
+import { SuspendedClients } from './apps/suspended-clients.ts'
 import type { AuthConfig, AuthLimits, OAuthConfig } from './config.ts'
 import { AccessTokens } from './oauth/access-tokens.ts'
 import { BuiltinClients } from './oauth/builtin-clients.ts'
@@ -79,6 +80,7 @@ export class Identity {
   readonly #tokens: OneTimeTokens
   readonly sessions: Sessions
   readonly apps: Apps
+  readonly suspendedClients = new SuspendedClients()
   readonly pageOrigins: PageOrigins
   readonly signIns: SignIns
   readonly grants: Grants
@@ -121,11 +123,12 @@ export class Identity {
       portalUrl: origins.portal,
     })
     this.sessions = new Sessions({ db, clock, events, portal: origins.portal })
-    this.apps = new Apps({ db, clock, events, log: app.log, lan: !origins.secure })
+    const { suspendedClients } = this
+    this.apps = new Apps({ db, clock, events, log: app.log, lan: !origins.secure, suspendedClients })
     this.pageOrigins = new PageOrigins({ db, clock, events })
     this.signIns = new SignIns({ db, clock, log: app.log })
     this.builtins = new BuiltinClients(this.apps)
-    const shared = { db, clock, players: this.players }
+    const shared = { db, clock, players: this.players, suspendedClients }
     this.grants = new Grants(shared)
     this.accessTokens = new AccessTokens(shared)
     this.codes = new Codes({ ...shared, grants: this.grants, signIns: this.signIns })
@@ -133,7 +136,7 @@ export class Identity {
       ...{ ...shared, grants: this.grants, leewaySeconds: oauth.refreshLeewaySeconds },
       key: app.keys.derive('oauth-idp/refresh-tokens'),
     })
-    this.devices = new DeviceCodes({ db, clock, key: app.keys.derive('oauth-idp/user-codes') })
+    this.devices = new DeviceCodes({ ...shared, grants: this.grants, key: app.keys.derive('oauth-idp/user-codes') })
     const wrappingKey = app.keys.derive('oauth-idp/signing-keys')
     const keys = { db, clock, wrappingKey, keyRings: app.keyRings }
     this.signingKeys = { RS256: new SigningKeys('RS256', keys), ES256: new SigningKeys('ES256', keys) }

@@ -13,6 +13,7 @@ import { migration as moderators } from './migrations/2026_11_23_moderators.ts'
 import { migration as protectedResources } from './migrations/2026_11_23_protected_resources.ts'
 import { migration as trusted } from './migrations/2026_11_23_trusted.ts'
 import { migration as consentUses } from './migrations/2026_11_24_consent_uses.ts'
+import { migration as disabledCause } from './migrations/2026_11_26_disabled_cause.ts'
 import { migration as idTokenAlgorithms } from './migrations/2026_11_26_id_token_algorithms.ts'
 import { migration as longNames } from './migrations/2026_11_26_long_names.ts'
 import { authorizeRoutes } from './oauth/authorize.ts'
@@ -103,6 +104,7 @@ export default definePlugin(
       consentUses,
       longNames,
       idTokenAlgorithms,
+      disabledCause,
     ],
   },
   async (app, config, limits, { oauth }) => {

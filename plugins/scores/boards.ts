@@ -58,6 +58,10 @@ export class Boards {
     const { db, clock } = this.#parts
     const author = currentAuthor()
     const created = await db.groupCommit(async (statements) => {
+      // Of changes at once the later ones wait, so that they see the boards that the earlier ones made. SQLite has one
+      // writer anyway.
+      if (db.dialect === 'postgres')
+        await statements.query('select id from games where id = ? for no key update', [gameId])
       const [row] = await statements.query<PlainBoard>(
         `update score_boards set revision = revision + 1 where game_id = ? and id = ? returning ${COLUMNS}`,
         [gameId, id],

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Parameter } from '../../core/data/database.ts'
 import { InvalidRequest } from '../../core/errors.ts'
+import { fitsColumn } from '../../core/http/pagination.ts'
 import { ALL_TIME, beginOf, periodAt } from './periods.ts'
 import { LOWS, RANK, type Ranking, TOTAL } from './ranks/ranks.ts'
 import { type StoredBoard, toPublicBoard } from './record.ts'
@@ -178,7 +179,7 @@ const writeCursor = ({ sort_key, at, player_id }: Position): string =>
 function readCursor(cursor: string): Position {
   try {
     const [sort_key, at, player_id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[]
-    if (Number.isSafeInteger(sort_key) && Number.isSafeInteger(at) && typeof player_id === 'string')
+    if (Number.isSafeInteger(sort_key) && fitsColumn(at, 'instant') && typeof player_id === 'string')
       return { sort_key, at, player_id } as Position
   } catch {
     // It is answered like any other cursor that this list did not give.

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
+import { APPEAL_LENGTH, REASON_LENGTH } from '../../../core/data/staff/suspensions.ts'
 import { actorOf, callerOf, staffPage } from '../../../core/http/auth.ts'
 import { bodyWithText } from '../../../core/http/limits/body-limits.ts'
 import type { Routes } from '../../../core/http/routes.ts'
@@ -15,7 +16,6 @@ import {
   type View,
 } from '../../../core/pages/index.ts'
 import { type AssetRecord, pathOf } from '../record.ts'
-import { APPEAL_LENGTH, REASON_LENGTH } from '../suspension.ts'
 
 const Params = Type.Object({ slug: Type.String({ maxLength: 63 }) })
 const own = { config: { auth: 'session', page: true }, constraints: { origin: 'portal' } } as const

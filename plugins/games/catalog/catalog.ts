@@ -2,7 +2,7 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Parameter } from '../../../core/data/database.ts'
 import { tagOfTerm, termOfTag, termsOfQuery } from '../../../core/data/search-terms.ts'
 import { InvalidRequest } from '../../../core/errors.ts'
-import { cutPage, type PageQuery } from '../../../core/http/pagination.ts'
+import { cutPage, fitsColumn, type PageQuery } from '../../../core/http/pagination.ts'
 import { type GameReader, readGames } from '../read-games.ts'
 import type { CatalogQuery, Game } from '../schemas.ts'
 
@@ -50,7 +50,8 @@ export class Catalog {
     }
     if (cursor && sort === 'popular') {
       const [, plays, last] = /^(\d{1,10})\.(gam_\w{26})$/.exec(cursor) ?? []
-      if (!plays || !last) throw new InvalidRequest('The cursor is not one of this list.')
+      if (!fitsColumn(Number(plays), 'integer') || !last)
+        throw new InvalidRequest('The cursor is not one of this list.')
       where.push('(g.plays < ? or (g.plays = ? and g.id < ?))')
       values.push(Number(plays), Number(plays), last)
     }

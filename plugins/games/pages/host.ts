@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
+import { REASON_LENGTH } from '../../../core/data/staff/suspensions.ts'
 import { actorOf, callerOf, staffPage } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import {
@@ -19,7 +20,6 @@ import {
 } from '../../../core/pages/index.ts'
 import { isReady, pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
-import { REASON_LENGTH } from '../suspension.ts'
 import { stateChips } from './dashboard.ts'
 
 const PER_PAGE = 25

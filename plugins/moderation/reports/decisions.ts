@@ -19,9 +19,12 @@ const silent: Announce = async () => {}
 /** What a decision needs. A shell command passes parts that do no more than it uses. */
 export interface DecisionParts extends Pick<FastifyInstance, 'db' | 'clock'> {
   jobs: Pick<FastifyInstance['jobs'], 'enqueue'>
-  targets: Pick<Targets, 'find' | 'suspendIn' | 'liftIn'>
+  targets: Pick<Targets, 'find' | 'suspendIn' | 'undoIn' | 'causeIn'>
   /** Null in a shell, which disables nobody: it does not have the content of the owner. */
-  administration: Pick<FastifyInstance['identity']['administration'], 'setDisabledIn' | 'find'> | null
+  administration: Pick<
+    FastifyInstance['identity']['administration'],
+    'setDisabledIn' | 'undoDisablingIn' | 'isDisabledIn'
+  > | null
 }
 
 /**
@@ -71,29 +74,27 @@ export class Decisions {
     const words = message.trim().slice(0, MESSAGE_LENGTH)
     if (ownerId === by.id && by.role === 'moderator') throw new OwnCase()
     if (action !== 'dismiss') mustBePossible(action, target, words)
-    const changes = await this.#changes(action, target)
     const { announce, ...decision } = await db.transaction((em) =>
-      this.#decideIn(em, { ref, ownerId, action, changes, words, by }),
+      this.#decideIn(em, { ref, ownerId, action, target, words, by }),
     )
     await announce()
     return decision
   }
 
   /**
-   * Reverses a decision: its reports are open again, and what it changed is as before.
+   * Reverses a decision: its reports are open again, and what it changed is as before. Only the state that the decision
+   * made is reversed, and only while no later decision stands that upheld it.
    *
    * @throws NotFound, UndoneAlready, OwnCase; MessageSent for a message that was sent; ChangedSince when somebody
    *   changed the target since
    */
   async undo(decisionId: string, by: Actor): Promise<Decision> {
-    const { db, clock, targets } = this.#parts
+    const { db, clock } = this.#parts
     const before = await db.em().findOne(ReportDecision, { id: decisionId })
     if (!before) throw new NotFound('decision')
     if (before.ownerId === by.id && by.role === 'moderator') throw new OwnCase()
     if (before.undoneAt) throw new UndoneAlready()
     const ref: TargetRef = { kind: before.targetKind, id: before.targetId }
-    if (before.changed && before.action === 'suspend' && (await targets.find(ref))?.suspended !== before.message)
-      throw new ChangedSince()
     const { announce, reports } = await db.transaction(async (em) => {
       const isMessage = before.action === 'write'
       const open = { id: decisionId, undoneAt: null, ...(isMessage ? { toldAt: null } : {}) }
@@ -118,11 +119,14 @@ export class Decisions {
     return (await this.#parts.db.em().findOne(ReportRow, { targetId, ownerId: { $ne: null } }))?.ownerId ?? null
   }
 
-  /** Whether the action changes anything: what is suspended or disabled already keeps its reason. */
-  async #changes(action: DecisionAction, target: Target | null): Promise<boolean> {
-    if (action === 'suspend') return target !== null && target.suspended === null
-    if (action !== 'disable' || !target) return false
-    return !(await this.#administration.find(target.ownerId)).disabled
+  /**
+   * Whether the action changes anything: what is suspended or disabled already keeps its reason. What is suspended only
+   * with the owner's account is suspended for itself, so that it stays so when the owner is enabled.
+   */
+  async #changes(em: SqlEntityManager, action: DecisionAction, target: Target | null): Promise<boolean> {
+    if (!target) return false
+    if (action === 'suspend') return [null, 'account'].includes(await this.#parts.targets.causeIn(em, target))
+    return action === 'disable' && !(await this.#administration.isDisabledIn(em, target.ownerId))
   }
 
   async #decideIn(
@@ -131,14 +135,14 @@ export class Decisions {
       ref,
       ownerId,
       action,
-      changes,
+      target,
       words,
       by,
     }: {
       ref: TargetRef
       ownerId: string | null
       action: DecisionAction
-      changes: boolean
+      target: Target | null
       words: string
       by: Actor
     },
@@ -156,6 +160,7 @@ export class Decisions {
     const count = action === 'write' ? await em.count(ReportRow, { ...about, state: 'open' }) : await close(about)
     // Of two people who decide at once, the second finds nothing open, and changes nothing.
     if (count === 0) throw new NothingOpen()
+    const changes = await this.#changes(em, action, target)
     const others = action === 'disable' && ownerId !== null ? await close({ ownerId }) : 0
     const reports = action === 'write' ? 0 : count + others
     const decided = {
@@ -170,7 +175,7 @@ export class Decisions {
       payload: { decisionId: id },
       runAt: new Date(at.getTime() + UNDO_MS),
     })
-    const announce = await this.#actIn(em, { ref, ownerId, action, changes, words, by, reports })
+    const announce = await this.#actIn(em, { id, ref, ownerId, action, changes, words, by, reports })
     return { id, target: ref, action, changed: changes, reports, announce }
   }
 
@@ -178,6 +183,7 @@ export class Decisions {
   async #actIn(
     em: SqlEntityManager,
     {
+      id,
       ref,
       ownerId,
       action,
@@ -186,6 +192,7 @@ export class Decisions {
       by,
       reports,
     }: {
+      id: string
       ref: TargetRef
       ownerId: string | null
       action: DecisionAction
@@ -196,8 +203,9 @@ export class Decisions {
     },
   ): Promise<Announce> {
     const { clock, targets } = this.#parts
-    if (changes && action === 'suspend') return targets.suspendIn(em, ref, words, by)
-    if (changes && ownerId !== null) return this.#administration.setDisabledIn(em, ownerId, true, { by, reason: words })
+    if (changes && action === 'suspend') return targets.suspendIn(em, ref, { reason: words, by, cause: id })
+    if (changes && ownerId !== null)
+      return this.#administration.setDisabledIn(em, ownerId, true, { by, reason: words, cause: id })
     if (action === 'write' && ownerId !== null) {
       const written = { by, action: 'message.send', target: { kind: 'player', id: ownerId }, reason: words } as const
       await recordAction(em, clock, { ...written, after: { about: ref.id } })
@@ -212,8 +220,17 @@ export class Decisions {
     const { clock, targets } = this.#parts
     const { action, changed, ownerId, targetId, reports } = decision
     const ref: TargetRef = { kind: decision.targetKind, id: targetId }
-    if (changed && action === 'suspend') return targets.liftIn(em, ref, by)
-    if (changed && ownerId) return this.#administration.setDisabledIn(em, ownerId, false, { by })
+    if (changed && action !== 'write' && action !== 'dismiss') {
+      const isUpheld = (await em.count(ReportDecision, laterThan(decision))) > 0
+      const undoing = { by, cause: decision.id }
+      const announce = isUpheld
+        ? null
+        : action === 'suspend'
+          ? await targets.undoIn(em, ref, undoing)
+          : await this.#administration.undoDisablingIn(em, ownerId ?? '', undoing)
+      if (!announce) throw new ChangedSince()
+      return announce
+    }
     if (action === 'write')
       await recordAction(em, clock, { by, action: 'message.withdraw', target: { kind: 'player', id: ownerId ?? '' } })
     else await recordAction(em, clock, { by, action: 'report.reopen', target: ref, before: { reports } })
@@ -230,6 +247,12 @@ function mustBePossible(action: DecisionAction, target: Target | null, words: st
     throw new InvalidRequest('Say why: the owner reads it.').with({ details })
   }
 }
+
+/** Selects later decisions that upheld what this one did, and stand. */
+const laterThan = ({ id, action, targetId, ownerId }: ReportDecision) => ({
+  ...{ id: { $gt: id }, action, undoneAt: null },
+  ...(action === 'suspend' ? { targetId } : { ownerId: ownerId ?? null }),
+})
 
 const REOPEN = `update reports set state = 'open', decision_id = null, decided_at = null,
     open_key = case when reporter_key = '' then null else reporter_key || '/' || target_id end

@@ -17,7 +17,10 @@ export class Outcomes {
     this.#parts = parts
   }
 
-  /** Sends the messages of a decision in one transaction. A decision that was undone, or told, sends nothing. */
+  /**
+   * Sends the messages of a decision in one transaction. A decision that was undone, or told, sends nothing, and the
+   * owner reads of no suspension that was lifted or replaced meanwhile.
+   */
   async tell(decisionId: string): Promise<void> {
     const { db, clock, targets, messages } = this.#parts
     const decision = await db.em().findOne(ReportDecision, { id: decisionId })
@@ -26,7 +29,8 @@ export class Outcomes {
     await db.transaction(async (em) => {
       const untold = { id: decisionId, undoneAt: null, toldAt: null }
       if (!(await markOnce(em, ReportDecision, untold, { toldAt: clock.now() }))) return
-      const owner = target && this.#toOwner(decision, target)
+      const stands = decision.action !== 'suspend' || (target && (await targets.causeIn(em, target)) === decisionId)
+      const owner = target && stands && this.#toOwner(decision, target)
       if (owner && decision.ownerId) await messages.sendIn(em, decision.ownerId, owner)
       const reports = await em.find(ReportRow, { decisionId, reporterId: { $ne: null } }, { fields: ['reporterId'] })
       for (const playerId of new Set(reports.map(({ reporterId }) => reporterId as string)))

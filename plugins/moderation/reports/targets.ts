@@ -1,9 +1,10 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import type { Actor } from '../../../core/data/audit.ts'
+import type { SuspensionCause, Suspensions } from '../../../core/data/staff/suspensions.ts'
 import { NotFound } from '../../../core/errors.ts'
 import { isId } from '../../../core/ids.ts'
-import { Suspended } from '../../games/index.ts'
+import { type Game, Suspended } from '../../games/index.ts'
 import type { TargetKind } from '../schemas.ts'
 
 /** A game, an asset or a player, by kind and id. */
@@ -60,11 +61,14 @@ export class Targets {
     return ofPlayer(player)
   }
 
-  /** Returns a target for the staff, or null when it was deleted. */
+  /** Returns a target for the staff, also a deleted game that can be restored; null when it is gone for good. */
   async find({ kind, id }: TargetRef): Promise<Target | null> {
     const { games, assets, identity } = this.#app
     try {
-      if (kind === 'game') return this.#ofGame(await games.get(id))
+      if (kind === 'game') {
+        const game = await games.evenDeleted(id)
+        return game && this.#ofGame(game, game.isDeleted)
+      }
       if (kind === 'asset') return this.#ofAsset(await assets.get(id))
     } catch (error) {
       if (error instanceof NotFound) return null
@@ -75,23 +79,40 @@ export class Targets {
   }
 
   /** Suspends a game or asset in the caller's transaction. @returns a function that notifies every node */
-  suspendIn(em: SqlEntityManager, { kind, id }: TargetRef, reason: string, by: Actor): Promise<Announce> {
-    return this.#suspensions(kind).suspendIn(em, id, { reason, by })
+  suspendIn(
+    em: SqlEntityManager,
+    { kind, id }: TargetRef,
+    options: { reason: string; by: Actor; cause: string },
+  ): Promise<Announce> {
+    return this.#suspensions(kind).suspendIn(em, id, options)
   }
 
-  /** Lifts a suspension in the caller's transaction. @returns a function that notifies every node */
-  liftIn(em: SqlEntityManager, { kind, id }: TargetRef, by: Actor): Promise<Announce> {
-    return this.#suspensions(kind).liftIn(em, id, by)
+  /**
+   * Lifts the suspension that a decision made, in the caller's transaction.
+   *
+   * @returns a function that notifies every node; null when the suspension has another cause by now, or was lifted
+   */
+  undoIn(
+    em: SqlEntityManager,
+    { kind, id }: TargetRef,
+    options: { by: Actor; cause: string },
+  ): Promise<Announce | null> {
+    return this.#suspensions(kind).undoIn(em, id, options)
   }
 
-  #suspensions(kind: TargetKind) {
+  /** Returns the cause of a suspension, which stays so until the transaction ends; null when there is none. */
+  causeIn(em: SqlEntityManager, { kind, id }: TargetRef): Promise<SuspensionCause | null> {
+    return this.#suspensions(kind).causeIn(em, id)
+  }
+
+  #suspensions(kind: TargetKind): Pick<Suspensions<unknown>, 'suspendIn' | 'undoIn' | 'causeIn'> {
     if (kind === 'game') return this.#app.games.suspensions
     if (kind === 'asset') return this.#app.assets.suspensions
     throw new Error('A player is disabled, not suspended.')
   }
 
-  #ofGame(game: Awaited<ReturnType<FastifyInstance['games']['get']>>): Target {
-    const shown = this.#app.games.isReady(game) && new URL(game.url).origin !== this.#app.origins.portal
+  #ofGame(game: Game, isDeleted = false): Target {
+    const shown = !isDeleted && this.#app.games.isReady(game) && new URL(game.url).origin !== this.#app.origins.portal
     return {
       ...{ kind: 'game', id: game.id, title: game.title, ownerId: game.ownerId, page: `/games/${game.slug}` },
       createdAt: game.createdAt,

@@ -56,16 +56,18 @@ type Trusting = (em: SqlEntityManager, playerId: string, by: Actor) => Promise<(
 const INVITATION_DAYS = 14
 const SERVER = { kind: 'server', id: '' } as const
 
-type Changes = Partial<Pick<PlayerRow, 'disabled' | 'isAdmin' | 'moderator' | 'trusted'>>
+type Changes = Partial<Pick<PlayerRow, 'disabled' | 'disabledCause' | 'isAdmin' | 'moderator' | 'trusted'>>
 
 interface Disabling {
   withContent?: boolean
   by?: Actor
   reason?: string | undefined
+  /** The id of the decision that disables the player. */
+  cause?: string
 }
 
 /** Returns the state of a player that the audit log records before or after a change. */
-function stateOf(row: Required<Changes>, changes: Changes): AuditState | null {
+function stateOf(row: Required<Omit<Changes, 'disabledCause'>>, changes: Changes): AuditState | null {
   if (changes.trusted !== undefined) return { trusted: row.trusted }
   if (changes.disabled !== undefined) return { disabled: row.disabled }
   return changes.isAdmin === undefined ? null : { role: roleOf(row) }
@@ -141,17 +143,39 @@ export class Administration {
     em: SqlEntityManager,
     id: string,
     disabled: boolean,
-    { withContent = true, by = PROGRAM, reason }: Disabling = {},
+    { withContent = true, by = PROGRAM, reason, cause = 'staff' }: Disabling = {},
   ): Promise<() => Promise<void>> {
     const announcements: Awaited<ReturnType<Following>>[] = []
     const action = disabled ? 'player.disable' : 'player.enable'
-    await this.#changeIn(em, id, { disabled }, { by, action, reason: reason ?? null })
+    const changes = { disabled, disabledCause: disabled ? cause : null }
+    await this.#changeIn(em, id, changes, { by, action, reason: reason ?? null })
     if (disabled) await this.#context.players.endAccess(em, id)
     if (withContent) for (const follow of this.#followers) announcements.push(await follow(em, id, disabled))
     return async () => {
       await this.#context.events.emit('player.changed', { playerId: id })
       for (const announce of announcements) await announce()
     }
+  }
+
+  /**
+   * Enables a player whom a decision disabled, in the caller's transaction.
+   *
+   * @returns a function that notifies every node; null when the player is enabled, or disabled for another reason by now
+   */
+  async undoDisablingIn(
+    em: SqlEntityManager,
+    id: string,
+    { by, cause }: { by: Actor; cause: string },
+  ): Promise<(() => Promise<void>) | null> {
+    await lockAccount(em, this.#context.db, id)
+    const isTheSame = (await em.count(PlayerRow, { id, disabled: true, disabledCause: cause })) === 1
+    return isTheSame ? this.setDisabledIn(em, id, false, { by }) : null
+  }
+
+  /** Whether a player is disabled, which stays so until the transaction ends. */
+  async isDisabledIn(em: SqlEntityManager, id: string): Promise<boolean> {
+    await lockAccount(em, this.#context.db, id)
+    return (await em.count(PlayerRow, { id, disabled: true })) === 1
   }
 
   /** Registers a plugin's callback for a player who becomes trusted. */

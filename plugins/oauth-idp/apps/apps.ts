@@ -7,6 +7,7 @@ import { NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
 import { cutPage, type PageQuery } from '../../../core/http/pagination.ts'
 import { newId, randomText } from '../../../core/ids.ts'
+import { AppSuspended } from '../errors.ts'
 import { Consent } from '../oauth/entities.ts'
 import { endGrants } from '../oauth/grants.ts'
 import type { SigningAlgorithm } from '../oauth/signing-keys.ts'
@@ -19,6 +20,7 @@ import { isMetadataUrl, metadataClientId } from './metadata-url.ts'
 import { type HostedGames, type HostedOrigins, type StoredApp, toApp, toApps } from './record.ts'
 import { checkRedirectUris, isRegistered, redirectUriOf, registeredUris } from './redirect-uris.ts'
 import type { App, AppUpdate, AppWithSecret } from './schemas.ts'
+import type { SuspendedClients } from './suspended-clients.ts'
 
 declare module '../../../core/events.ts' {
   interface DomainEvents {
@@ -52,6 +54,7 @@ interface AppsContext {
   log: FastifyBaseLogger
   /** Whether the platform is reached over plain HTTP. */
   lan: boolean
+  suspendedClients: SuspendedClients
 }
 
 const LAST_USED_PRECISION_MS = 60_000
@@ -67,7 +70,6 @@ export class Apps {
   #checkGame: GameCheck = async () => {
     throw new NotFound('game')
   }
-  #isSuspended: (clientId: string) => Promise<boolean> = async () => false
   #hosted: HostedGames = { serves: async () => false, originsOf: async () => new Map() }
 
   constructor(context: AppsContext) {
@@ -87,16 +89,6 @@ export class Apps {
   /** Registers what notes a new secret of a game's application, in the transaction of the change. */
   noteRotationsWith(note: (em: SqlEntityManager, gameId: string) => Promise<void>): void {
     this.#noteRotation = note
-  }
-
-  /** Registers the check for suspended applications. Without one, no application is suspended. */
-  suspendClientsWith(isSuspended: (clientId: string) => Promise<boolean>): void {
-    this.#isSuspended = isSuspended
-  }
-
-  /** Whether sign-in by a client is blocked because its game is suspended. */
-  isSuspended(clientId: string): Promise<boolean> {
-    return this.#isSuspended(clientId)
   }
 
   /**
@@ -214,6 +206,9 @@ export class Apps {
     const em = this.#context.db.em()
     const row = await em.findOne(OAuthAppRow, { id, ownerId })
     if (!row) throw new NotFound('application')
+    const linked = { clientId: row.clientId, gameId: row.gameId ?? null }
+    const isMoved = plain.gameId !== undefined && (game?.id ?? null) !== linked.gameId
+    if (isMoved && (await this.#context.suspendedClients.has(linked))) throw new AppSuspended()
     const own = row.hosted ? await this.#originsOf(row.clientId) : null
     const served = own?.all.map(redirectUriOf) ?? []
     if (homepageUrl !== undefined && own && homepageUrl !== own.main) {

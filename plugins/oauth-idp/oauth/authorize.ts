@@ -196,11 +196,12 @@ export const authorizeRoutes: Routes = async (app) => {
 
   const issueCode = async (
     { playerId, credentialId }: Principal,
-    { client: { clientId }, redirectUri }: Recipient,
+    { client, redirectUri }: Recipient,
     { scope, resource, codeChallenge, nonce }: AuthorizationRequest,
     consentId: string,
   ): Promise<string> => {
-    if (await identity.apps.isSuspended(clientId)) throw new OAuthError('access_denied', 'This game is suspended.')
+    const { clientId } = client
+    if (await identity.suspendedClients.has(client)) throw new OAuthError('access_denied', 'This game is suspended.')
     const authTime = await identity.sessions.startedAt(credentialId)
     return identity.codes.issue({
       ...{ clientId, playerId, consentId, redirectUri, scope, codeChallenge, nonce, authTime },

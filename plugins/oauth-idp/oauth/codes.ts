@@ -131,7 +131,7 @@ export class Codes {
     presented: PresentedCode,
     give: (statements: Statements, redeemed: Redeemed, grant: Grant, nonce: string | null) => Promise<T>,
   ): Promise<T> {
-    const { db, clock, signIns } = this.#context
+    const { db, clock, grants, signIns } = this.#context
     const codeHash = hashSecret(presented.code)
     const [row] = await db.query<LookUpRow>(LOOK_UP, [codeHash])
     // A code of another client counts as unknown, so that a third party who has seen it can't use it up.
@@ -146,11 +146,11 @@ export class Codes {
       throw new InvalidGrant('The code_verifier does not match the code_challenge.')
     }
     mustBeFor(row.resource, presented.resource)
-    if (row.disabled) throw new InvalidGrant('The code is not valid.')
 
     const redeemed = { player: this.#playerOf(row), scope: row.scope.split(' '), consentId: row.consent_id }
     const grant = grantOf(codeHash, row)
     const given = await db.groupCommit(async (statements) => {
+      await grants.checkPlayer(statements, row.player_id)
       const mine = await statements.execute(
         'update authorization_codes set redeemed_at = ? where code_hash = ? and redeemed_at is null',
         [now, codeHash],

@@ -29,7 +29,7 @@ export const deviceAuthorizationRoutes: Routes = async (app) => {
     response: DeviceAuthorization,
     handle: async ({ form, client }) => {
       mustHaveOwner(client)
-      if (await identity.apps.isSuspended(client.clientId)) {
+      if (await identity.suspendedClients.has(client)) {
         throw new OAuthError('access_denied', 'This game is suspended.')
       }
       // A built-in client requests no scope; its scope is fixed.

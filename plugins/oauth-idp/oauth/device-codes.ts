@@ -7,6 +7,7 @@ import type { OAuthClient } from '../apps/client.ts'
 import { hashSecret } from '../secret-hash.ts'
 import { DeviceCode } from './entities.ts'
 import { InvalidGrant, OAuthError } from './errors.ts'
+import type { Grants } from './grants.ts'
 
 export const DEVICE_CODE_SECONDS = 600
 export const POLL_SECONDS = 5
@@ -53,12 +54,14 @@ export class DeviceCodes {
   readonly #db: Database
   readonly #clock: Clock
   readonly #key: Buffer
+  readonly #grants: Grants
 
   /** @param context `key`: 32 bytes that are not stored in the database */
-  constructor({ db, clock, key }: { db: Database; clock: Clock; key: Buffer }) {
+  constructor({ db, clock, key, grants }: { db: Database; clock: Clock; key: Buffer; grants: Grants }) {
     this.#db = db
     this.#clock = clock
     this.#key = key
+    this.#grants = grants
   }
 
   /** @returns both codes, which are not stored; the user code in display form: `BCDF-GHJK` */
@@ -127,6 +130,7 @@ export class DeviceCodes {
     if (!playerId || !consentId || !authTime) throw new Error('An approved device has nobody who approved it.')
     const request = { clientId, scope: scope.split(' ').filter(Boolean), label, machine }
     return this.#db.groupCommit(async (statements) => {
+      await this.#grants.checkPlayer(statements, playerId)
       const mine = await statements.execute('delete from oauth_device_codes where device_hash = ?', [deviceHash])
       if (mine !== 1) throw new InvalidGrant('The device code has been used.')
       return give(statements, { playerId, consentId, authTime, request, grantId: deviceHash })

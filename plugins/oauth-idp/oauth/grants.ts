@@ -3,9 +3,11 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Clock } from '../../../core/clock.ts'
 import { type Database, deleteInBatches, type Statements } from '../../../core/data/database.ts'
 import { newId, randomText } from '../../../core/ids.ts'
+import { readAccount } from '../players/caller-check.ts'
 import { hashSecret } from '../secret-hash.ts'
 import { ACCESS_TOKEN_PREFIX, ACCESS_TOKEN_SECONDS } from './access-tokens.ts'
 import { AccessToken, AuthorizationCode, DeviceCode, RefreshToken } from './entities.ts'
+import { InvalidGrant } from './errors.ts'
 
 export const REFRESH_TOKEN_PREFIX = 'svc_ort_'
 const REFRESH_TOKEN_DAYS = 30
@@ -53,6 +55,17 @@ export class Grants {
   constructor({ db, clock }: { db: Database; clock: Clock }) {
     this.#db = db
     this.#clock = clock
+  }
+
+  /**
+   * Refuses a player whose account has been deleted or disabled, in the transaction that redeems something for the
+   * player. The account stays as it is until the transaction ends.
+   *
+   * @throws InvalidGrant
+   */
+  async checkPlayer(statements: Statements, playerId: string): Promise<void> {
+    const player = await readAccount(statements, this.#db, playerId)
+    if (!player || player.disabled) throw new InvalidGrant('The account has been deleted or disabled.')
   }
 
   /**

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Clock } from '../../../core/clock.ts'
 import type { Database } from '../../../core/data/database.ts'
+import type { SuspendedClients } from '../apps/suspended-clients.ts'
 import type { Players } from '../players/players.ts'
 import type { Player } from '../players/schemas.ts'
 import { hashSecret } from '../secret-hash.ts'
@@ -18,11 +19,13 @@ interface RefreshRow {
   expires_at: number
   used_at: number | null
   resource: string | null
+  game_id: string | null
 }
 
 /** Refresh tokens depend on the player's consent, as access tokens do. */
 const LOOK_UP = `select t.client_id, t.player_id, t.consent_id, t.scope, t.grant_id, t.auth_time, t.expires_at, t.used_at,
-  t.resource from oauth_refresh_tokens t join oauth_consents c on c.id = t.consent_id where t.token_hash = ?`
+  t.resource, a.game_id from oauth_refresh_tokens t join oauth_consents c on c.id = t.consent_id
+  left join oauth_apps a on a.client_id = t.client_id where t.token_hash = ?`
 
 interface Refreshed extends IssuedTokens {
   grant: Grant
@@ -41,6 +44,7 @@ export class RefreshTokens {
   readonly #db: Database
   readonly #clock: Clock
   readonly #players: Players
+  readonly #suspendedClients: SuspendedClients
   readonly #grants: Grants
   readonly #key: Buffer
   readonly #leewayMs: number
@@ -50,6 +54,7 @@ export class RefreshTokens {
     db: Database
     clock: Clock
     players: Players
+    suspendedClients: SuspendedClients
     grants: Grants
     key: Buffer
     leewaySeconds: number
@@ -57,6 +62,7 @@ export class RefreshTokens {
     this.#db = parts.db
     this.#clock = parts.clock
     this.#players = parts.players
+    this.#suspendedClients = parts.suspendedClients
     this.#grants = parts.grants
     this.#key = parts.key
     this.#leewayMs = parts.leewaySeconds * 1000
@@ -77,16 +83,20 @@ export class RefreshTokens {
     if (row.used_at !== null && !(await this.#mayRepeat(row, successor))) return this.#refuseReuse(row.grant_id)
     if (row.expires_at <= now.getTime()) throw new InvalidGrant('The refresh token has expired.')
     const player = await this.#players.find(row.player_id)
-    if (!player || player.disabled) throw new InvalidGrant('The refresh token is not valid.')
+    if (!player) throw new InvalidGrant('The refresh token is not valid.')
     mustBeFor(row.resource, resource)
     const grant = grantOf(row)
     const scope = readScope(grant.scope)
     const again = async (): Promise<IssuedTokens> => ({
-      accessToken: await this.#db.groupCommit((statements) => this.#grants.issueAccess(statements, grant, scope)),
+      accessToken: await this.#db.groupCommit(async (statements) => {
+        await this.#grants.checkPlayer(statements, grant.playerId)
+        return this.#grants.issueAccess(statements, grant, scope)
+      }),
       refreshToken: successor,
     })
     const first = await this.#db.groupCommit(async (statements) => {
       if (row.used_at !== null) return null
+      await this.#grants.checkPlayer(statements, grant.playerId)
       const used = await statements.execute(
         'update oauth_refresh_tokens set used_at = ? where token_hash = ? and used_at is null',
         [now, hashSecret(token)],
@@ -105,6 +115,7 @@ export class RefreshTokens {
     if (!row || row.used_at !== null || row.expires_at <= this.#clock.now().getTime()) return null
     const standing = await this.#players.standing(row.player_id)
     if (!standing || standing.disabled) return null
+    if (await this.#suspendedClients.has({ clientId: row.client_id, gameId: row.game_id })) return null
     return { ...grantOf(row), expiresAt: new Date(row.expires_at) }
   }
 

@@ -45,7 +45,7 @@ export const tokenRoutes: Routes = async (app) => {
     },
     response: TokenResponse,
     handle: async ({ form, client }) => {
-      if (await identity.apps.isSuspended(client.clientId)) throw new InvalidGrant('This game is suspended.')
+      if (await identity.suspendedClients.has(client)) throw new InvalidGrant('This game is suspended.')
       const answer = await answerOf(identity, client, form)
       identity.apps.noteUse(client)
       return answer

@@ -59,15 +59,21 @@ export class Avatars {
     const bytes = await avatarFrom(uploaded, { images, playerId })
     const sha256 = createHash('sha256').update(bytes).digest('hex')
     await storage.put(key(playerId, sha256), Readable.from([bytes]), { sha256, size: bytes.length })
-    const rows = await db.em().nativeUpdate(PlayerRow, { id: playerId }, { avatar: sha256 })
-    if (rows === 0) throw new NotFound('player')
+    try {
+      const rows = await db.transaction((em) => em.nativeUpdate(PlayerRow, { id: playerId }, { avatar: sha256 }))
+      if (rows === 0) throw new NotFound('player')
+    } catch (error) {
+      // Another upload may have stored the same picture, so what the player has now is read again.
+      await this.#deleteAllBut(playerId, (await this.#look(playerId))?.avatar ?? null)
+      throw error
+    }
     await events.emit('player.changed', { playerId })
     await this.#deleteAllBut(playerId, sha256)
   }
 
   /** Restores the generated picture. */
   async remove(playerId: string): Promise<void> {
-    await this.#context.db.em().nativeUpdate(PlayerRow, { id: playerId }, { avatar: null })
+    await this.#context.db.transaction((em) => em.nativeUpdate(PlayerRow, { id: playerId }, { avatar: null }))
     await this.#context.events.emit('player.changed', { playerId })
     await this.#deleteAllBut(playerId, null)
   }

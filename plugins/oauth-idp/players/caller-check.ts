@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
-import type { CallerCheck, Database } from '../../../core/data/database.ts'
+import type { CallerCheck, Database, Statements } from '../../../core/data/database.ts'
 import { Forbidden, Unauthorized } from '../../../core/errors.ts'
 
 type Dialect = Pick<Database, 'dialect'>
@@ -19,17 +19,33 @@ const ACCOUNTS_LOCK = 7_305_804_410
  */
 export const callerCheck = ({ dialect }: Dialect): CallerCheck => {
   const isShared = dialect === 'postgres'
-  return async ({ query }, { playerId, role }, { alone }) => {
-    if (isShared && (alone || role !== null)) await query('select pg_advisory_xact_lock(?)', [ACCOUNTS_LOCK])
-    const lock = isShared ? (alone ? ' for update' : ' for key share') : ''
-    const [player] = await query<{ disabled: unknown; is_admin: unknown; moderator: unknown }>(
-      `select disabled, is_admin, moderator from players where id = ?${lock}`,
-      [playerId],
-    )
+  return async (statements, { playerId, role }, { alone }) => {
+    if (isShared && (alone || role !== null)) await statements.query('select pg_advisory_xact_lock(?)', [ACCOUNTS_LOCK])
+    const player = await readAccount(statements, { dialect }, playerId, { alone })
     if (!player || player.disabled) throw new Unauthorized('This account has been deleted or disabled.')
     if (role === null || player.is_admin || (role === 'moderator' && player.moderator)) return
     throw new Forbidden('You have no longer the role for this.')
   }
+}
+
+/**
+ * Reads an account in a transaction that makes something for it. On PostgreSQL the account neither ends nor, with
+ * `alone`, is read by others like this until the transaction ends.
+ *
+ * @returns null when there is no such account
+ */
+export async function readAccount(
+  { query }: Statements,
+  { dialect }: Dialect,
+  playerId: string,
+  { alone = false } = {},
+): Promise<{ disabled: unknown; is_admin: unknown; moderator: unknown } | null> {
+  const lock = dialect === 'postgres' ? (alone ? ' for update' : ' for key share') : ''
+  const [player] = await query<{ disabled: unknown; is_admin: unknown; moderator: unknown }>(
+    `select disabled, is_admin, moderator from players where id = ?${lock}`,
+    [playerId],
+  )
+  return player ?? null
 }
 
 /**

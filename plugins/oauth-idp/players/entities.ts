@@ -24,6 +24,8 @@ const PlayerSchema = defineEntity({
     /** Whether staff trust the player to publish games (`games.publish`). */
     trusted: p.boolean().default(false),
     disabled: p.boolean(),
+    /** `staff`, or the id of the decision about reports that disabled the account; an undo applies to its own only. */
+    disabledCause: p.string().length(30).nullable(),
     /** Grows when the player is signed out everywhere. Everything that was signed under a smaller value is invalid. */
     epoch: p.integer(),
     createdAt: p.datetime(3),

@@ -54,6 +54,8 @@ t.test('moves, media, analytics, invitations and removals hold on PostgreSQL', n
   const popular = (await stranger.get('/api/catalog/games?sort=popular&limit=2')).body
   t.match(popular.games, [{ id: last.id, stats: { plays: 120, signIns: 2 } }, {}])
   t.equal((await stranger.get(`/api/catalog/games?sort=popular&cursor=${popular.nextCursor}`)).body.games.length, 4)
+  const invented = `9999999999.${last.id}`
+  t.equal((await stranger.get(`/api/catalog/games?sort=popular&cursor=${invented}`)).status, 400, 'an invented cursor')
   await db.execute('update games set live_deploy_id = ?', ['dep_00000000000000000000000000'])
   t.same(await app.games.catalog.tags(), [{ tag: 'ball', games: 6 }])
 

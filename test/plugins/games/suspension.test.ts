@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { type Answer, type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
+import { exchange, obtainCode, registerApp } from '../../kit/oauth.ts'
+import { type Answer, Client, type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
 import { timeLimit } from '../../kit/time-limit.ts'
 import { form } from '../assets/kit.ts'
 import { deploy } from '../game-edge/kit.ts'
@@ -183,4 +184,34 @@ t.test('only administrators suspend', async (t) => {
     for (const step of ['suspend', 'lift'])
       t.equal((await caller.submit(`/admin/games/${game.id}/${step}`, { reason: 'x' })).status, 403)
   t.equal((await platform.app.games.get(game.id)).suspended, null)
+})
+
+t.test('the applications of a suspended game act for nobody, and stay linked to it', async (t) => {
+  const { platform, owner, program, game, suspend, lift } = await openPlatform(t)
+  const linked = await registerApp(platform, owner, { gameId: game.id })
+  const alone = await registerApp(platform, owner)
+  const player = await platform.signUp()
+  const holders: Client[] = []
+  for (const app of [linked, alone]) {
+    const { body } = await exchange(platform.stranger, app, await obtainCode(player, app))
+    holders.push(new Client(platform.app, body.access_token))
+  }
+  const ask = async () => {
+    const answers: number[] = []
+    for (const holder of holders) answers.push((await holder.get('/api/oauth/userinfo')).status)
+    return answers
+  }
+  t.same(await ask(), [200, 200])
+  await suspend()
+  t.same(await ask(), [401, 200], 'what is not linked to the game goes on')
+  const changer = await platform.program(owner, ['oauth:write'])
+  const unlink = () => changer.patch(`/api/oauth/apps/${linked.id}`, { gameId: null })
+  t.match(await unlink(), { status: 409, body: { error: { code: 'suspended' } } })
+  t.equal((await changer.patch(`/api/oauth/apps/${linked.id}`, { name: 'Pong 2' })).status, 200)
+  t.equal((await program.delete(`/api/games/${game.id}`)).status, 204)
+  t.same(await ask(), [401, 200], 'nor does deleting the game help')
+  t.equal((await program.post(`/api/games/${game.id}/restore`)).status, 200)
+  await lift()
+  t.same(await ask(), [200, 200])
+  t.equal((await unlink()).status, 200)
 })

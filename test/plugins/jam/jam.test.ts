@@ -202,3 +202,19 @@ t.test('the page shows a leaderboard of each game that has one', async (t) => {
   await platform.app.games.suspensions.suspend(pong.id, 'because')
   t.notMatch((await platform.stranger.get('/jam')).text, /Rallies/)
 })
+
+t.test('nobody votes for a game that is suspended, private or deleted since it was submitted', async (t) => {
+  const { platform, ada, ben, pong } = await begin(t)
+  const { app } = platform
+  await ada.post('/api/jam/entries', { gameId: pong.id })
+  await app.jams.change({ votingOpen: true })
+  const [{ id: category }] = (await platform.stranger.get('/api/jam')).body.categories
+  const vote = async () => (await ben.put(`/api/jam/votes/${category}`, { gameId: pong.id })).status
+  await app.games.suspensions.suspend(pong.id, 'because')
+  t.equal(await vote(), 404)
+  await app.games.suspensions.lift(pong.id)
+  await app.games.update(ada.id, pong.id, { visibility: 'private' })
+  t.equal(await vote(), 404)
+  await app.games.update(ada.id, pong.id, { visibility: 'public' })
+  t.equal(await vote(), 200)
+})

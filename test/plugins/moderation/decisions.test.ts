@@ -3,6 +3,8 @@ import { purge, sendDigest } from '../../../plugins/moderation/scheduled-tasks.t
 import type { Answer } from '../../kit/platform.ts'
 import { startSmtp } from '../../kit/smtp.ts'
 import { until } from '../../kit/until.ts'
+import { form } from '../assets/kit.ts'
+import { sheet } from '../assets/models.ts'
 import { openModeration } from './kit.ts'
 
 const REASON = 'It uses work of somebody else.'
@@ -177,7 +179,7 @@ t.test('of two people who decide at once one wins', async (t) => {
   t.equal((await platform.app.games.get(game.id)).suspended !== null, decision?.action === 'suspend')
 })
 
-t.test('what is suspended or deleted already is only upheld or dismissed', async (t) => {
+t.test('what is suspended or gone for good already is only upheld or dismissed', async (t) => {
   const { platform, moderator, owner, reporter, game, report, audited, states } = await openModeration(t)
   const gone = await platform.game(owner, { title: 'Gone' })
   await report(reporter, game.id)
@@ -187,12 +189,102 @@ t.test('what is suspended or deleted already is only upheld or dismissed', async
   t.match(await decide(moderator, game.id, 'suspend', REASON), { status: 201, body: { changed: false } })
   t.equal((await audited())[0], 'report.uphold')
   t.match((await platform.app.games.get(game.id)).suspended, { reason: 'An earlier reason.' })
-  t.match(await decide(moderator, gone.id, 'suspend', REASON), {
-    status: 409,
-    body: { error: { code: 'target_gone' } },
-  })
-  t.equal((await decide(moderator, gone.id, 'dismiss')).status, 201)
+  platform.clock.advance(31 * 86_400_000)
+  await platform.app.games.deletion.purge(new AbortController().signal)
+  const by = { id: moderator.id, role: 'moderator' } as const
+  const { decisions } = platform.app.moderation
+  await t.rejects(decisions.decide(gone.id, { action: 'suspend', message: REASON }, by), { code: 'target_gone' })
+  await decisions.decide(gone.id, { action: 'dismiss' }, by)
   t.same(await states(), ['upheld', 'dismissed'])
+})
+
+t.test('deleting a game until its reports are dismissed does not help', async (t) => {
+  const { platform, moderator, owner, reporter, game, report } = await openModeration(t)
+  const maker = await platform.program(owner)
+  await report(reporter, game.id)
+  t.equal((await maker.delete(`/api/games/${game.id}`)).status, 204)
+  t.match((await moderator.get('/api/admin/reports')).body.targets, [{ target: { id: game.id }, title: 'Pong' }])
+  t.match(await decide(moderator, game.id, 'suspend', REASON), { status: 201, body: { changed: true } })
+  t.equal((await maker.post(`/api/games/${game.id}/restore`)).status, 200)
+  t.match((await platform.app.games.get(game.id)).suspended, { reason: REASON })
+})
+
+t.test('a suspension that was decided outlives the account, and an undo leaves what the account demands', async (t) => {
+  const { platform, moderator, owner, reporter, game, report } = await openModeration(t)
+  const { games, identity } = platform.app
+  const suspended = async () => (await games.get(game.id)).suspended?.reason ?? null
+  const setDisabled = (disabled: boolean) => identity.administration.setDisabled(owner.id, disabled)
+  await report(reporter, game.id)
+  await setDisabled(true)
+  const account = await suspended()
+  const made = await decide(moderator, game.id, 'suspend', REASON)
+  t.match(made.body, { changed: true })
+  await setDisabled(false)
+  t.equal(await suspended(), REASON)
+  await setDisabled(true)
+  t.equal(await suspended(), REASON)
+  t.equal((await undo(moderator, made)).status, 200)
+  t.equal(await suspended(), account, 'the owner is disabled still')
+  await setDisabled(false)
+  t.equal(await suspended(), null)
+  await games.suspensions.suspend(game.id, account ?? '')
+  await setDisabled(true)
+  await setDisabled(false)
+  t.equal(await suspended(), account, 'the words of a reason are no state')
+})
+
+t.test('an undo reverses the state that its decision made, and nothing else', async (t) => {
+  const { platform, admin, moderator, owner, reporter, game, report, tell } = await openModeration(t)
+  const { app } = platform
+  const { administration } = app.identity
+  const changedSince = { status: 409, body: { error: { code: 'changed_since' } } }
+  const disabled = async () => (await administration.find(owner.id)).disabled
+  await report(reporter, owner.id)
+  const first = await decide(moderator, owner.id, 'disable', 'Spam.')
+  await administration.setDisabled(owner.id, false)
+  await administration.setDisabled(owner.id, true, { reason: 'Something else.' })
+  t.match(await undo(moderator, first), changedSince)
+  t.equal(await disabled(), true)
+  await administration.setDisabled(owner.id, false)
+
+  await report(reporter, game.id)
+  const suspends = await decide(moderator, game.id, 'suspend', REASON)
+  await app.games.suspensions.lift(game.id)
+  await app.games.suspensions.suspend(game.id, REASON)
+  t.match(await undo(moderator, suspends), changedSince, 'the same words, another suspension')
+  await app.games.suspensions.lift(game.id)
+  await tell(suspends.body.id)
+  const subjects = (await app.moderation.messages.of(owner.id)).map(({ subject }) => subject)
+  t.same(subjects, [], 'the owner of a game that was let in again does not read that it is suspended')
+
+  await report(reporter, game.id)
+  const again = await decide(moderator, game.id, 'suspend', REASON)
+  await report(platform.stranger, owner.id)
+  await app.db.execute("update reports set state = 'open', target_id = ?, target_kind = 'game' where target_id = ?", [
+    ...[game.id, owner.id],
+  ])
+  t.match((await decide(admin, game.id, 'suspend', 'Yes.')).body, { changed: false })
+  t.match(await undo(moderator, again), changedSince, 'somebody else upheld it')
+  t.match((await app.games.get(game.id)).suspended, { reason: REASON })
+})
+
+t.test('a moderator lifts no suspension of their own, and approves no game of their own', async (t) => {
+  const { platform, moderator } = await openModeration(t)
+  const { games, assets } = platform.app
+  const game = await platform.game(moderator, { title: 'Own' })
+  await games.suspensions.suspend(game.id, REASON)
+  t.equal((await moderator.submit(`/admin/games/${game.id}/lift`, {})).status, 403)
+  const milder = await moderator.submit(`/admin/games/${game.id}/suspend`, { reason: 'A trifle.' })
+  t.equal(milder.status, 403, 'nor is the reason replaced')
+  t.match((await games.get(game.id)).suspended, { reason: REASON })
+  const by = { id: moderator.id, role: 'moderator' } as const
+  await platform.app.db.execute("update games set approval = 'waiting' where id = ?", [game.id])
+  await t.rejects(games.approvals.approve(game.id, by), { code: 'forbidden' })
+  await t.resolves(games.suspensions.lift(game.id, { ...by, role: 'admin' }))
+  const { payload, headers } = form(await sheet(4), { title: 'Own' })
+  const { body } = await (await platform.program(moderator)).post('/api/assets', payload, { headers })
+  await assets.suspensions.suspend(body.id, REASON)
+  t.equal((await moderator.submit(`/admin/assets/${body.slug}/lift`, {})).status, 403)
 })
 
 t.test('staff get a digest only while something is open, and old rows go', async (t) => {

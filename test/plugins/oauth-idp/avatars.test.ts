@@ -64,6 +64,18 @@ t.test('an uploaded picture is decoded, cut and encoded anew', async (t) => {
   t.match((await platform.stranger.get(`/avatars/${player.id}`)).headers, { 'content-type': 'image/svg+xml' })
 })
 
+t.test('the picture of an account that is deleted meanwhile is not left behind', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const { app } = platform
+  const player = await platform.signUp()
+  const picture = jpeg.encode({ width: 64, height: 64, data: halves(64, 64) }, 90).data
+  await app.identity.deletion.remove(player.id)
+  await t.rejects(app.identity.avatars.set(player.id, picture), { code: 'not_found' })
+  const keys: string[] = []
+  for await (const { key } of app.storage.list('avatars/')) keys.push(key)
+  t.same(keys, [])
+})
+
 t.test('what is no picture is refused in words', async (t) => {
   const platform = await startPlatform(t, { only })
   const player = await platform.signUp()

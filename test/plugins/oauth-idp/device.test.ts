@@ -1,5 +1,8 @@
 import t from 'tap'
 import { OAuthAppRow } from '../../../plugins/oauth-idp/apps/entities.ts'
+import { AccessToken } from '../../../plugins/oauth-idp/oauth/entities.ts'
+import { PlayerRow } from '../../../plugins/oauth-idp/players/entities.ts'
+import { ApiToken } from '../../../plugins/tokens/entities.ts'
 import { callEndpoint, registerApp } from '../../kit/oauth.ts'
 import { Client, type Platform, startPlatform } from '../../kit/platform.ts'
 
@@ -143,10 +146,28 @@ t.test('a suspended game signs nobody in by device', async (t) => {
   const app = await registerApp(platform, player)
   const device = await begin(platform, app)
   await player.submit('/oauth/device', { user_code: device.user_code, decision: 'allow' })
-  platform.app.identity.apps.suspendClientsWith(async (clientId) => clientId === app.clientId)
+  platform.app.identity.suspendedClients.checkWith(async ({ clientId }) => clientId === app.clientId)
   t.match(await callEndpoint(platform.stranger, app, 'device_authorization'), { body: { error: 'access_denied' } })
   t.match(await poll(platform, device.device_code, app), { body: { error: 'invalid_grant' } })
   t.equal((await begin(platform)).expires_in, 600, 'others still begin')
+})
+
+t.test('whoever is disabled while a device code is redeemed gets nothing', async (t) => {
+  const { platform, player } = await start(t)
+  const { db } = platform.app
+  for (const app of [CLI, await registerApp(platform, player)]) {
+    const device = await begin(platform, app)
+    await player.submit('/oauth/device', { user_code: device.user_code, decision: 'allow' })
+    const count = async () => (await db.em().count(AccessToken)) + (await db.em().count(ApiToken))
+    const before = await count()
+    // The code is left, as for a request that has read it when the account is disabled.
+    const disable = (disabled: boolean) => db.em().nativeUpdate(PlayerRow, { id: player.id }, { disabled })
+    await disable(true)
+    t.match(await poll(platform, device.device_code, app), { status: 400, body: { error: 'invalid_grant' } })
+    t.equal(await count(), before)
+    await disable(false)
+    t.equal((await poll(platform, device.device_code, app)).status, 200)
+  }
 })
 
 t.test('guessing user codes is stopped by account', async (t) => {

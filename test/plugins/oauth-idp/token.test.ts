@@ -42,19 +42,50 @@ t.test('a code becomes a token, and the token names the player', async (t) => {
   t.same(posted.body, info.body)
 })
 
-t.test('a suspended game gets no token for a code or a refresh token, and its code is not used up', async (t) => {
+t.test('a suspended game gets no token, and those that it has are not valid until it is lifted', async (t) => {
   const { platform, player, app } = await start(t)
   const scope = 'profile offline_access'
   const { body } = await exchange(platform.stranger, app, await obtainCode(player, app, { scope }))
   const code = await obtainCode(player, app, { scope })
   const refresh = { grant_type: 'refresh_token', refresh_token: body.refresh_token }
-  platform.app.identity.apps.suspendClientsWith(async () => true)
+  const active = async () => {
+    const asked = [body.access_token, body.refresh_token].map(async (token) => {
+      const answer = await callEndpoint(platform.stranger, app, 'introspect', { token })
+      return answer.body.active
+    })
+    return [(await userinfo(platform, body.access_token)).status, ...(await Promise.all(asked))]
+  }
+  t.same(await active(), [200, true, true])
+  platform.app.identity.suspendedClients.checkWith(async ({ clientId }) => clientId === app.clientId)
   const refused = { status: 400, body: { error: 'invalid_grant', error_description: 'This game is suspended.' } }
   t.match(await exchange(platform.stranger, app, code), refused)
   t.match(await callEndpoint(platform.stranger, app, 'token', refresh), refused)
-  platform.app.identity.apps.suspendClientsWith(async () => false)
-  t.equal((await exchange(platform.stranger, app, code)).status, 200)
+  t.same(await active(), [401, false, false])
+  platform.app.identity.suspendedClients.checkWith(async () => false)
+  t.same(await active(), [200, true, true])
+  t.equal((await exchange(platform.stranger, app, code)).status, 200, 'its code is not used up')
   t.equal((await callEndpoint(platform.stranger, app, 'token', refresh)).status, 200)
+})
+
+t.test('whoever is disabled while a code or a refresh token is redeemed gets nothing', async (t) => {
+  const { platform, player, app } = await start(t)
+  const { db, identity } = platform.app
+  const scope = 'profile offline_access'
+  const { body } = await exchange(platform.stranger, app, await obtainCode(player, app, { scope }))
+  const code = await obtainCode(player, app, { scope })
+  // The codes are left, as for a request that has read them when the account is disabled.
+  const disable = (disabled: boolean) => db.em().nativeUpdate(PlayerRow, { id: player.id }, { disabled })
+  await disable(true)
+  const tokens = await db.em().count(AccessToken)
+  const refused = { status: 400, body: { error: 'invalid_grant' } }
+  t.match(await exchange(platform.stranger, app, code), refused)
+  const refresh = { grant_type: 'refresh_token', refresh_token: body.refresh_token }
+  t.match(await callEndpoint(platform.stranger, app, 'token', refresh), refused)
+  const presented = { clientId: app.clientId, code, redirectUri: REDIRECT_URI }
+  await t.rejects(identity.codes.redeem(presented), InvalidGrant, 'nor is a player of a hosted game signed in')
+  t.equal(await db.em().count(AccessToken), tokens)
+  await disable(false)
+  t.equal((await exchange(platform.stranger, app, code)).status, 200)
 })
 
 t.test('what was not granted is absent', async (t) => {

@@ -69,6 +69,33 @@ t.test('two nodes on PostgreSQL', needsPostgres, async (t) => {
   await prove(t, { secret: 'x'.repeat(32), database: { driver: 'postgres', url } })
 })
 
+t.test(
+  'boards made at once on PostgreSQL: no more than the limit, and one of the same name',
+  needsPostgres,
+  async (t) => {
+    const url = await (await startPostgres()).database()
+    const platform = await startPlatform(t, {
+      config: { secret: 'x'.repeat(32), database: { driver: 'postgres', url } },
+    })
+    const owner = await platform.signUp()
+    const { boards, lists } = platform.app.scores
+    const [game, other] = [await platform.game(owner, { title: 'One' }), await platform.game(owner, { title: 'Two' })]
+    const same = await Promise.all(Array.from({ length: 12 }, () => boards.put(other.id, 'sum', { title: 'Sum' })))
+    t.equal(same.filter(({ created }) => created).length, 1)
+    const made = await Promise.allSettled(
+      Array.from({ length: 56 }, (_, index) => boards.put(game.id, `board-${index}`, { title: 'Board' })),
+    )
+    const refused = made.flatMap((each) => (each.status === 'rejected' ? [each.reason.code] : []))
+    t.same(refused, Array(6).fill('too_many_boards'))
+    const [{ board }] = same as [(typeof same)[0]]
+    for (const at of [1e15, -1, Number.MAX_SAFE_INTEGER]) {
+      const cursor = Buffer.from(JSON.stringify([1, at, owner.id])).toString('base64url')
+      const query = { limit: 1, cursor, period: 'all', playerId: null } as const
+      await t.rejects(lists.page(board, query), { code: 'invalid_request' }, `a cursor with the time ${at}`)
+    }
+  },
+)
+
 t.test('two processes on one SQLite file', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-scores-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))

@@ -1,0 +1,10 @@
+import type { Migration } from '../../../core/data/migrations.ts'
+
+export const suspensionCauseMigration: Migration = {
+  name: '2026_11_26_assets_suspension_cause',
+  sqlite: [
+    'alter table `assets` add column `suspension_cause` text null',
+    'alter table `assets` add column `suspended_with_account` integer null',
+  ],
+  postgres: ['alter table "assets" add "suspension_cause" varchar(30) null, add "suspended_with_account" boolean null'],
+}
