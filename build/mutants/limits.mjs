@@ -168,4 +168,18 @@ export default [
     replace: '',
     tests: ['core/http/limits/json-texts'],
   },
+  {
+    name: 'a count of saves holds the event loop until all is counted',
+    in: 'plugins/saves',
+    find: '=== BATCH) await nextTurn()',
+    replace: '=== BATCH);',
+    tests: ['plugins/saves/ends'],
+  },
+  {
+    name: 'the end of an account leaves its saves in the total of a game',
+    in: 'plugins/saves',
+    find: 'await addToTotals(em, new Map(existing',
+    replace: 'await addToTotals(em, new Map(existing.slice(existing.length)',
+    tests: ['plugins/saves/ends'],
+  },
 ]

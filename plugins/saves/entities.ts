@@ -32,6 +32,19 @@ const SaveUsageSchema = defineEntity({
 export class SaveUsage extends SaveUsageSchema.class {}
 SaveUsageSchema.setClass(SaveUsage)
 
+/** The sum of `countedBytes` of all players of a game, changed by the transactions that change these. */
+const SaveTotalSchema = defineEntity({
+  name: 'SaveTotal',
+  tableName: 'save_totals',
+  properties: {
+    gameId: p.string().length(30).primary(),
+    countedBytes: p.bigint('number'),
+  },
+})
+
+export class SaveTotal extends SaveTotalSchema.class {}
+SaveTotalSchema.setClass(SaveTotal)
+
 /** The current state of each key. A deleted key keeps its row while earlier versions can be restored. */
 const SaveRowSchema = defineEntity({
   name: 'SaveRow',

@@ -1,8 +1,9 @@
 import { definePlugin } from '../../core/plugin.ts'
-import { SaveBlob, SaveRow, SaveUsage, SaveVersion } from './entities.ts'
+import { SaveBlob, SaveRow, SaveTotal, SaveUsage, SaveVersion } from './entities.ts'
 import { migration } from './migrations/2026_11_23_saves.ts'
 import { migration as valuesByRow } from './migrations/2026_11_24_save_values_by_row.ts'
 import { migration as pendingValues } from './migrations/2026_11_26_pending_values.ts'
+import { migration as totals } from './migrations/2026_11_26_save_totals.ts'
 import { OwnerQuota, STORED_KIND, storedSaves } from './owner-quota.ts'
 import { pages } from './pages/routes.ts'
 import { exportSaves, playersWithSaves } from './player-saves.ts'
@@ -26,8 +27,8 @@ export default definePlugin(
     name: 'saves',
     dependencies: ['oauth-idp', 'quotas', 'games', 'game-edge'],
     limits: SaveLimits,
-    entities: [SaveUsage, SaveRow, SaveVersion, SaveBlob],
-    migrations: [migration, valuesByRow, pendingValues],
+    entities: [SaveUsage, SaveTotal, SaveRow, SaveVersion, SaveBlob],
+    migrations: [migration, valuesByRow, pendingValues, totals],
   },
   async (app, _config, limits) => {
     const quota = new OwnerQuota(app)

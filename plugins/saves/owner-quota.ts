@@ -1,7 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { TtlCache } from '../../core/data/ttl-cache.ts'
 import { Conflict, isPlatformError } from '../../core/errors.ts'
 import { QuotaExceeded, type StoredKind } from '../quotas/index.ts'
+import { addToTotals, recountTotal } from './totals.ts'
 
 /** The kind under which saves count in the quota of their game's owner. */
 export const STORED_KIND = 'saves'
@@ -9,11 +11,13 @@ export const STORED_KIND = 'saves'
 /** The number of players whose saves are counted in one transaction. */
 const BATCH = 200
 
+const PLACEHOLDERS = '(cast(? as text), cast(? as text), cast(? as bigint))'
+
 interface Uncounted {
   playerId: string
   gameId: string
-  ownerId: string
-  keptBytes: number
+  /** null for a permanently deleted game. */
+  ownerId: string | null
   countedBytes: number
 }
 
@@ -52,31 +56,45 @@ export class OwnerQuota {
 
   /** The scheduled task: adds what has changed since the last run to the quotas of the owners. */
   async count(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && (await this.#countSome()) === BATCH);
+    while (!signal.aborted && (await this.#countSome()) === BATCH) await nextTurn()
   }
 
   async #countSome(): Promise<number> {
     const { db, quotas } = this.#parts
+    // Any rows will do: an order, or a join before the limit, would read all changed rows again for each batch.
     const found = await db.query<Uncounted>(
-      `select u.player_id as "playerId", u.game_id as "gameId", g.owner_id as "ownerId", u.kept_bytes as "keptBytes",
-         u.counted_bytes as "countedBytes"
-       from save_usage u join games g on g.id = u.game_id where not u.counted order by g.owner_id limit ?`,
+      `select u.player_id as "playerId", u.game_id as "gameId", g.owner_id as "ownerId", u.counted_bytes as "countedBytes"
+       from (select player_id, game_id, counted_bytes from save_usage where not counted limit ?) u
+       left join games g on g.id = u.game_id`,
       [BATCH],
     )
     if (found.length === 0) return 0
     await db.transaction(async (em) => {
       const grown = new Map<string, number>()
-      for (const { playerId, gameId, ownerId, countedBytes } of found) {
-        // The change of a save that runs meanwhile is counted by the next run.
-        const [row] = await em.execute<{ kept: number | string }[]>(
-          `update save_usage set counted_bytes = kept_bytes, counted = ?
-           where player_id = ? and game_id = ? and counted_bytes = ? and not counted returning kept_bytes as kept`,
-          [true, playerId, gameId, countedBytes],
-          'all',
-        )
-        if (row) grown.set(ownerId, (grown.get(ownerId) ?? 0) + Number(row.kept) - Number(countedBytes))
+      const ownerOf = new Map<string, string>()
+      // The change of a save that runs meanwhile is counted by the next run.
+      const counted = await em.execute<{ playerId: string; gameId: string; kept: number | string }[]>(
+        `update save_usage set counted_bytes = kept_bytes, counted = ?
+         where (player_id, game_id, counted_bytes) in (values ${found.map(() => PLACEHOLDERS).join(', ')})
+           and not counted
+         returning player_id as "playerId", game_id as "gameId", kept_bytes as kept`,
+        [true, ...found.flatMap(({ playerId, gameId, countedBytes }) => [playerId, gameId, countedBytes])],
+        'all',
+      )
+      const before = new Map(found.map((row) => [`${row.playerId} ${row.gameId}`, row]))
+      for (const { playerId, gameId, kept } of counted) {
+        const { ownerId = null, countedBytes = 0 } = before.get(`${playerId} ${gameId}`) ?? {}
+        if (ownerId === null) continue
+        ownerOf.set(gameId, ownerId)
+        grown.set(gameId, (grown.get(gameId) ?? 0) + Number(kept) - Number(countedBytes))
       }
-      for (const [ownerId, bytes] of grown) {
+      await addToTotals(em, grown)
+      const byOwner = new Map<string, number>()
+      for (const [gameId, ownerId] of ownerOf) {
+        byOwner.set(ownerId, (byOwner.get(ownerId) ?? 0) + (grown.get(gameId) ?? 0))
+      }
+      // The accounts of quotas come last, in the order of their ids.
+      for (const [ownerId, bytes] of [...byOwner].sort(([a], [b]) => (a < b ? -1 : 1))) {
         if (bytes > 0) await quotas.add(em, ownerId, { kind: STORED_KIND, bytes }, { admitted: true })
         else if (bytes < 0) await quotas.remove(em, ownerId, { kind: STORED_KIND, bytes: -bytes })
       }
@@ -85,15 +103,16 @@ export class OwnerQuota {
   }
 }
 
+interface SavesOfGame {
+  id: string
+  slug: string
+  title: string
+  createdAt: number
+  bytes: number | string
+}
+
 /** The saves of a game's players, as storage of the game's owner, who can't delete them. */
 export function storedSaves(app: Pick<FastifyInstance, 'db' | 'origins'>): StoredKind {
-  const sums = (ownerId: string) =>
-    app.db.query<{ id: string; slug: string; title: string; createdAt: number; bytes: number | string }>(
-      `select g.id, g.slug, g.title, g.created_at as "createdAt", sum(u.counted_bytes) as bytes
-       from games g join save_usage u on u.game_id = g.id where g.owner_id = ?
-       group by g.id, g.slug, g.title, g.created_at order by g.id`,
-      [ownerId],
-    )
   return {
     label: 'Saves of players',
     async owners() {
@@ -103,22 +122,28 @@ export function storedSaves(app: Pick<FastifyInstance, 'db' | 'origins'>): Store
       return rows.map(({ id }) => id)
     },
     async tally(ownerId) {
-      const rows = await sums(ownerId)
-      return { bytes: rows.reduce((total, { bytes }) => total + Number(bytes), 0), blobs: [] }
+      const games = await app.db.query<{ id: string }>('select id from games where owner_id = ? order by id', [ownerId])
+      let bytes = 0
+      for (const { id } of games) bytes += await recountTotal(app.db, id)
+      return { bytes, blobs: [] }
     },
-    async things(ownerId) {
-      return (await sums(ownerId))
-        .filter(({ bytes }) => Number(bytes) > 0)
-        .map(({ id, slug, title, createdAt, bytes }) => ({
-          kind: STORED_KIND,
-          id,
-          title: `${title}: saves of its players`,
-          bytes: Number(bytes),
-          frees: Number(bytes),
-          createdAt: new Date(createdAt).toISOString(),
-          url: `${app.origins.portal}/games/${slug}/overview`,
-          removable: false,
-        }))
+    async things(ownerId, limit) {
+      const largest = await app.db.query<SavesOfGame>(
+        `select g.id, g.slug, g.title, g.created_at as "createdAt", t.counted_bytes as bytes
+         from games g join save_totals t on t.game_id = g.id where g.owner_id = ? and t.counted_bytes > 0
+         order by t.counted_bytes desc, g.id limit ?`,
+        [ownerId, limit],
+      )
+      return largest.map(({ id, slug, title, createdAt, bytes }) => ({
+        kind: STORED_KIND,
+        id,
+        title: `${title}: saves of its players`,
+        bytes: Number(bytes),
+        frees: Number(bytes),
+        createdAt: new Date(createdAt).toISOString(),
+        url: `${app.origins.portal}/games/${slug}/overview`,
+        removable: false,
+      }))
     },
     async remove() {
       throw new Conflict('The saves of a game belong to its players. They are deleted with the game.')

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { deleteInBatches } from '../../core/data/database.ts'
 import { SaveRow, SaveUsage, SaveVersion } from './entities.ts'
 import { STORED_KIND } from './owner-quota.ts'
+import { addToTotals, removeTotal } from './totals.ts'
 
 /** The job that deletes the saves of a permanently deleted game, which can be many millions. */
 export const PURGE = 'saves/purge'
@@ -20,13 +21,12 @@ export class Removal {
   /** Runs in the transaction that permanently deletes a game. The rows follow in a job. */
   async ofGame(em: SqlEntityManager, gameId: string): Promise<void> {
     const { jobs, quotas } = this.#parts
-    const [row] = await em.execute<{ ownerId: string; bytes: number | string }[]>(
-      `select g.owner_id as "ownerId", sum(u.counted_bytes) as bytes from games g join save_usage u on u.game_id = g.id
-       where g.id = ? group by g.owner_id`,
-      [gameId],
+    const [game] = await em.execute<{ ownerId: string }[]>(
+      `select owner_id as "ownerId" from games where id = ? and exists (select 1 from save_usage where game_id = ?)`,
+      [gameId, gameId],
     )
-    if (!row) return
-    await quotas.remove(em, row.ownerId, { kind: STORED_KIND, bytes: Number(row.bytes) })
+    if (!game) return
+    await quotas.remove(em, game.ownerId, { kind: STORED_KIND, bytes: await removeTotal(em, gameId) })
     await jobs.enqueue(em, { name: PURGE, key: gameId, payload: { gameId } })
   }
 
@@ -38,6 +38,8 @@ export class Removal {
     await deleteInBatches(db, { table: 'save_versions', key: [...key, 'version'], ...of }, signal)
     await deleteInBatches(db, { table: 'saves', key, ...of }, signal)
     await deleteInBatches(db, { table: 'save_usage', key: ['player_id', 'game_id'], ...of }, signal)
+    // On PostgreSQL a count that began before the deletion may have committed after it.
+    await deleteInBatches(db, { table: 'save_totals', key: ['game_id'], ...of }, signal)
     signal.throwIfAborted()
   }
 
@@ -53,6 +55,8 @@ export class Removal {
       await em.nativeDelete(SaveRow, { gameId, playerId })
     }
     await em.nativeDelete(SaveUsage, { playerId })
+    const existing = rows.filter(({ ownerId }) => ownerId !== null)
+    await addToTotals(em, new Map(existing.map(({ gameId, bytes }) => [gameId, -Number(bytes)])))
     // The accounts of quotas come last, in the order of their ids.
     for (const { ownerId, bytes } of rows) {
       if (ownerId !== null && Number(bytes) > 0) {

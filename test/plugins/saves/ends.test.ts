@@ -1,5 +1,6 @@
 // Where saves count, and how they end: the owner's quota, the account, the game, the disk, and the two databases.
 import { once } from 'node:events'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { StorageFull } from '../../../core/errors.ts'
 import { OwnerQuota } from '../../../plugins/saves/owner-quota.ts'
@@ -7,6 +8,7 @@ import { Removal } from '../../../plugins/saves/removal.ts'
 import { Retention } from '../../../plugins/saves/retention.ts'
 import { Values } from '../../../plugins/saves/values/values.ts'
 import { exportOf } from '../../kit/exports.ts'
+import { inFull } from '../../kit/extent.ts'
 import { faultyStorage } from '../../kit/fault-storage.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
 import { assertCountsHold } from '../quotas/recounting.ts'
@@ -25,7 +27,14 @@ const rowsOf = async ({ app }: World, table: string) =>
 async function counted(world: World): Promise<number> {
   await new OwnerQuota(world.app).count(forever)
   const kinds = await world.app.quotas.bytesByKind(world.owner.id)
-  return kinds.find(({ kind }) => kind === 'saves')?.bytes ?? 0
+  const bytes = kinds.find(({ kind }) => kind === 'saves')?.bytes ?? 0
+  return (await totalOf(world)) === bytes ? bytes : Number.NaN
+}
+
+/** Returns the kept total of the game; 0 without one. */
+async function totalOf({ app, game }: World): Promise<number> {
+  const sql = 'select counted_bytes as bytes from save_totals where game_id = ?'
+  return Number((await app.db.query<{ bytes: number | string }>(sql, [game.id]))[0]?.bytes ?? 0)
 }
 
 /** The whole life of saves, on one database. */
@@ -72,11 +81,19 @@ async function life(t: Test, world: World): Promise<void> {
   await assertCountsHold(t, app, 'and what counted for the owner')
   t.ok((await counted(world)) < 20)
 
+  const right = await counted(world)
+  for (const sql of ['update save_totals set counted_bytes = 1000', 'delete from save_totals']) {
+    await app.db.execute(sql)
+    await assertCountsHold(t, app, 'the quota does not depend on the totals')
+    t.equal(await totalOf(world), right, 'the recount corrects a wrong total of a game')
+  }
+
   await app.games.deletion.remove(owner.id, game.id)
   platform.clock.advance(31 * DAY)
   await app.games.deletion.purge(forever)
   await new Removal(app).purge(game.id, forever)
-  for (const table of ['saves', 'save_versions', 'save_usage']) t.equal(await rowsOf(world, table), 0, table)
+  for (const table of ['saves', 'save_versions', 'save_usage', 'save_totals'])
+    t.equal(await rowsOf(world, table), 0, table)
   await assertCountsHold(t, app, 'the end of the game')
 }
 
@@ -85,6 +102,46 @@ t.test('saves live and end on SQLite', async (t) => life(t, await startWithGame(
 t.test('saves live and end on PostgreSQL', needsPostgres, async (t) => {
   const url = await (await startPostgres()).database()
   await life(t, await startWithGame(t, { config: { database: { driver: 'postgres', url }, secret: 'x'.repeat(40) } }))
+})
+
+/** Inserts players with 100 bytes each that are not counted yet. */
+async function addUncounted({ app, game }: World, players: number): Promise<void> {
+  await app.db.execute(
+    `with recursive n (n) as (select 1 union all select n + 1 from n where n < ?)
+     insert into save_usage (player_id, game_id, keys, bytes, kept_bytes, counted_bytes, counted, version_floor)
+     select 'p' || n, ?, 1, 100, 100, 0, false, 1 from n where true
+     on conflict (player_id, game_id) do update set kept_bytes = save_usage.kept_bytes + 100, counted = false`,
+    [players, game.id],
+  )
+}
+
+t.test('other work gets a turn between the batches of a count', async (t) => {
+  const world = await startWithGame(t)
+  await addUncounted(world, 401)
+  const counting = new OwnerQuota(world.app).count(forever)
+  const total = await nextTurn().then(() => totalOf(world))
+  t.ok(total < 40_100, 'the first batch is counted')
+  await counting
+  t.equal(await counted(world), 40_100)
+})
+
+inFull(t)?.test('a count takes time in proportion to what changed', async (t) => {
+  const world = await startWithGame(t)
+  const cost = async (players: number) => {
+    await addUncounted(world, players)
+    const before = process.threadCpuUsage()
+    await new OwnerQuota(world.app).count(forever)
+    const { user, system } = process.threadCpuUsage(before)
+    return user + system
+  }
+  await cost(2000)
+  const [few, many] = [await cost(2000), await cost(40_000)]
+  t.comment(`2,000 players: ${few / 1000} ms; 40,000: ${many / 1000} ms`)
+  t.ok(many < 50 * few, 'twenty times as many take about twenty times as long, not four hundred times')
+  const before = process.threadCpuUsage()
+  await world.app.quotas.usage(world.owner.id)
+  const usage = process.threadCpuUsage(before)
+  t.ok(usage.user + usage.system < few, 'the usage of the owner reads the total')
 })
 
 t.test('when the storage of the owner is full, nothing new is kept', async (t) => {
