@@ -22,6 +22,27 @@ export default [
     tests: ['system/cookie-ports'],
   },
   {
+    name: 'a game below a path is left for the first page of its origin',
+    in: 'clients/adapter',
+    find: 'path: path as string,',
+    replace: "path: '',",
+    tests: ['clients/adapter'],
+  },
+  {
+    name: 'the routes of a Fastify server are elsewhere than its redirect URI',
+    in: 'clients/adapter',
+    find: 'if (!auth.path.endsWith(prefix))',
+    replace: 'if (false)',
+    tests: ['clients/adapter'],
+  },
+  {
+    name: 'a proxy forbids the referrer that the play page needs',
+    in: 'plugins/games',
+    find: 'head: isFramed(game) ?',
+    replace: 'head: false ?',
+    tests: ['clients/browser'],
+  },
+  {
     name: 'the adapter signs out by a link that is fetched in advance',
     in: 'clients/adapter',
     find: "if (name !== 'session' && isPrefetch(request.headers))",
@@ -38,7 +59,7 @@ export default [
   {
     name: 'the adapter returns to another site',
     in: 'clients/adapter',
-    find: "if (!url || url.origin !== origin || url.pathname.startsWith('//')) return '/'",
+    find: "if (!url || url.origin !== origin || url.pathname.startsWith('//')) return home",
     replace: "if (!url) return '/'",
     tests: ['clients/adapter'],
   },

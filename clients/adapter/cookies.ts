@@ -22,23 +22,25 @@ export function cookieSite(origin: string, headers: Headers): CookieSite {
 export interface CookieNames {
   /** The name that is set. */
   name: string
-  /** The name that earlier versions set on http. It is read until those cookies have expired, and never set. */
+  /** The name that earlier versions set where games share their cookies. It is read until those cookies have expired, and never set. */
   former: string | null
 }
 
 /**
- * Returns the names of a cookie. On https `__Host-` keeps other hosts of the same domain from setting it. On plain http
- * the name contains the beginning of the client id: cookies ignore ports, so all games at `localhost` share them.
+ * Returns the names of a cookie. On https `__Host-` keeps other hosts of the same domain from setting it. The name
+ * contains the beginning of the client id where games share their cookies: below paths of one origin, and on plain http,
+ * since cookies ignore ports.
  *
  * @param suffix distinguishes cookies of one purpose
  */
 export function cookieNames(
-  { origin, clientId }: { origin: string; clientId: string },
+  { origin, path, clientId }: { origin: string; path: string; clientId: string },
   purpose: 'session' | 'state',
   suffix = '',
 ): CookieNames {
-  const name = `service_${purpose}`
-  if (origin.startsWith('https:')) return { name: `__Host-${name}${suffix}`, former: null }
+  const secure = origin.startsWith('https:')
+  const name = `${secure ? '__Host-' : ''}service_${purpose}`
+  if (secure && path === '') return { name: name + suffix, former: null }
   const game = clientId
     .replace(/^svc_client_/, '')
     .replace(/[^\w-]/g, '')

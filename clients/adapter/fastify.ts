@@ -1,6 +1,6 @@
 /** The adapter for Fastify 4 and 5. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Auth, type AuthSettings, createAuth } from './index.ts'
+import { type Auth, type AuthSettings, AuthSettingsError, createAuth } from './index.ts'
 
 export type { AuthSettings, GameSession, Player } from './index.ts'
 
@@ -12,12 +12,22 @@ declare module 'fastify' {
 }
 
 /**
- * Adds the four sign-in routes and `app.gameAuth`: `await app.register(gameAuth)`.
+ * Adds the four sign-in routes and `app.gameAuth`: `await app.register(gameAuth)`. Without a prefix the routes follow
+ * the path of `redirectUri`, and also answer without it, for a proxy that removes it.
  *
- * @throws AuthSettingsError when a setting is missing or can't be used
+ * @throws AuthSettingsError when a setting is missing or can't be used, or `redirectUri` is not below the prefix
  */
-export async function gameAuth(app: FastifyInstance, settings: AuthSettings = {}): Promise<void> {
+export async function gameAuth(
+  app: FastifyInstance,
+  { prefix: own = '', ...settings }: AuthSettings & { prefix?: string } = {},
+): Promise<void> {
   const auth = createAuth(settings)
+  const prefix = app.prefix.replace(/\/$/, '') + own.replace(/\/$/, '')
+  if (!auth.path.endsWith(prefix)) {
+    throw new AuthSettingsError(
+      `The sign-in routes are below ${prefix}/, so redirectUri must end in ${prefix}/auth/service/callback.`,
+    )
+  }
   app.decorate('gameAuth', { getSession: auth.getSession })
   await app.register(async (routes) => {
     // Sign-in ignores the bodies of requests.
@@ -26,7 +36,9 @@ export async function gameAuth(app: FastifyInstance, settings: AuthSettings = {}
       payload.resume()
       done(null)
     })
-    routes.all('/auth/service/*', (request, reply) => answer(auth, request, reply))
+    for (const path of new Set(prefix === '' ? ['', auth.path] : [own.replace(/\/$/, '')])) {
+      routes.all(`${path}/auth/service/*`, (request, reply) => answer(auth, request, reply))
+    }
   })
 }
 // These are the marks of fastify-plugin, which make the decorator visible to the whole app.

@@ -63,11 +63,11 @@ export class SignInFlow {
    * can show no page in a frame, so it then answers immediately.
    */
   async start(headers: Headers, query: URLSearchParams): Promise<Step> {
-    const { origin, now, baseUrl, clientId, redirectUri, scope } = this.#settings
+    const { origin, path, now, baseUrl, clientId, redirectUri, scope } = this.#settings
     const state = randomText(16)
     const verifier = randomText(32)
     const embedded = query.get('embed') === '1'
-    const flow: Flow = { state, verifier, embedded, returnTo: returnPath(query.get('returnTo'), origin) }
+    const flow: Flow = { state, verifier, embedded, returnTo: returnPath(query.get('returnTo'), { origin, path }) }
     const sealed = await this.#states.seal({ ...flow }, new Date(now().getTime() + FLOW_SECONDS * 1000))
 
     const location = new URL('/oauth/authorize', baseUrl)
@@ -97,7 +97,7 @@ export class SignInFlow {
       return await this.#finish(headers, query)
     } catch (error) {
       if (!(error instanceof SignInFailed) || headers.get('sec-fetch-dest') !== 'iframe') throw error
-      return { location: '/', cookies: [] }
+      return { location: `${this.#settings.path}/`, cookies: [] }
     }
   }
 

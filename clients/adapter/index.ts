@@ -4,21 +4,25 @@
  */
 import { SignInFailed, SignInFlow, SignInOver, type Step } from './flow.ts'
 import { isPrefetch, showsPages, signInFailedPage } from './pages.ts'
+import { headersOf, type WithHeaders } from './request-headers.ts'
 import { returnPath } from './return-to.ts'
 import { type GameSession, Sessions } from './sessions.ts'
 import { type AuthSettings, resolveSettings } from './settings.ts'
 
+export type { WithHeaders } from './request-headers.ts'
 export type { GameSession } from './sessions.ts'
 export { type AuthSettings, AuthSettingsError, type Player, type Tokens } from './settings.ts'
 
-/** Any value that has request headers: a Request, Headers, or a request of Node, Express, Fastify or Next. */
-export type WithHeaders = Headers | { headers: Headers | Record<string, string | string[] | undefined> }
-
 export interface Auth {
-  /** Answers the four routes below `/auth/service/`. Returns null for any other path, which belongs to the game. */
+  /**
+   * Answers the four routes below `/auth/service/`, whatever precedes these words in the path. Returns null for any
+   * other path, which belongs to the game.
+   */
   handle(request: Request): Promise<Response | null>
   /** Reads the session in the game's own routes. */
   getSession(request: WithHeaders): Promise<GameSession>
+  /** The path below which the game is at its origin, by `redirectUri`: `/pong`, or empty. */
+  readonly path: string
 }
 
 /** @throws AuthSettingsError when a setting is missing or can't be used */
@@ -38,7 +42,7 @@ export function createAuth(settings: AuthSettings = {}): Auth {
         const step: Step = await flow.finish(headers, searchParams).catch(async (error): Promise<Step> => {
           // The page was reloaded, or reached by the Back button, after the sign-in.
           const isSignedIn = error instanceof SignInOver && (await sessions.read(headers)).signedIn
-          if (isSignedIn) return { location: '/', cookies: [] }
+          if (isSignedIn) return { location: `${resolved.path}/`, cookies: [] }
           throw error
         })
         if (!step.signedIn) return redirect(step)
@@ -61,7 +65,7 @@ export function createAuth(settings: AuthSettings = {}): Auth {
         const cookies = await sessions.end(headers)
         // Links and forms return to the game; scripts get a JSON response.
         if (showsPages(headers)) {
-          return redirect({ location: returnPath(searchParams.get('returnTo'), resolved.origin), cookies }, 303)
+          return redirect({ location: returnPath(searchParams.get('returnTo'), resolved), cookies }, 303)
         }
         return withCookies(json(200, { signedIn: false }), cookies)
       },
@@ -71,7 +75,8 @@ export function createAuth(settings: AuthSettings = {}): Auth {
   return {
     async handle(request) {
       const url = new URL(request.url, resolved.origin)
-      const [, name] = /\/auth\/service\/([^/]*)$/.exec(url.pathname) ?? []
+      // A proxy may remove the path below which the game is, and some frameworks end each path with a slash.
+      const [, name] = /\/auth\/service\/([^/]*)\/?$/.exec(url.pathname) ?? []
       if (name === undefined) return null
       const route = Object.hasOwn(routes, name) ? routes[name] : undefined
       if (!route) return refusal(404, 'not_found', 'There is no such address.')
@@ -92,22 +97,13 @@ export function createAuth(settings: AuthSettings = {}): Auth {
       } catch (error) {
         if (!(error instanceof SignInFailed)) throw error
         console.warn(`Sign-in failed: ${error.message}`)
-        if (showsPages(request.headers)) return page(error.status, signInFailedPage(error.message))
+        if (showsPages(request.headers)) return page(error.status, signInFailedPage(error.message, resolved.path))
         return refusal(error.status, error.status === 400 ? 'sign_in_failed' : 'upstream_error', error.message)
       }
     },
     getSession: (request) => sessions.read(headersOf(request)),
+    path: resolved.path,
   }
-}
-
-function headersOf(request: WithHeaders): Headers {
-  if (request instanceof Headers) return request
-  // Next's read-only headers are not an instance of Headers, but have the required methods.
-  if ('get' in request && typeof request.get === 'function') return request as unknown as Headers
-  const { headers } = request as Exclude<WithHeaders, Headers>
-  if (typeof (headers as Headers).get === 'function') return headers as Headers
-  const { cookie = '' } = headers as Record<string, string | string[] | undefined>
-  return new Headers({ cookie: [cookie].flat().join('; ') })
 }
 
 /**

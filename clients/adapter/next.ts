@@ -1,5 +1,6 @@
 /** The adapter for the App Router of Next.js. */
 import { type Auth, type AuthSettings, createAuth as createCore, type GameSession, type WithHeaders } from './index.ts'
+import { headersOf } from './request-headers.ts'
 
 export type { AuthSettings, GameSession, Player } from './index.ts'
 
@@ -28,10 +29,8 @@ export function createAuth(settings: AuthSettings = {}): NextAuth {
     GET: answer,
     POST: answer,
     async getSession(request) {
-      if (request) return core().getSession(request)
-      const { headers } = await import('next/headers.js')
-      // This must precede the settings: the call to `headers()` tells `next build` not to prerender this page.
-      const current = await headers()
+      // The headers precede the settings: whoever asks for them tells `next build` not to prerender this page or route.
+      const current = request ? headersOf(request) : await (await import('next/headers.js')).headers()
       return core().getSession(current as Headers)
     },
   }

@@ -9,8 +9,12 @@ export const isPrefetch = (headers: Headers): boolean =>
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character] as string)
 
-/** The page of a sign-in that failed, with the ways on. It needs no script, and nothing from elsewhere. */
-export const signInFailedPage = (message: string): string => `<!doctype html>
+/**
+ * The page of a sign-in that failed, with the ways on. It needs no script, and nothing from elsewhere.
+ *
+ * @param path below which the game is at its origin
+ */
+export const signInFailedPage = (message: string, path: string): string => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
@@ -24,7 +28,7 @@ export const signInFailedPage = (message: string): string => `<!doctype html>
 <main>
   <h1>Sign-in failed</h1>
   <p>${escapeHtml(message)}</p>
-  <p><a href="/auth/service/start">Sign in again</a><a href="/">Play without signing in</a></p>
+  <p><a href="${escapeHtml(path)}/auth/service/start">Sign in again</a><a href="${escapeHtml(path)}/">Play without signing in</a></p>
 </main>
 </html>
 `

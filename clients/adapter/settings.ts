@@ -8,7 +8,12 @@ export interface AuthSettings {
   clientSecret?: string | undefined
   /** A secret of at least 32 random bytes that encrypts this game's cookies. `SERVICE_SESSION_SECRET` */
   sessionSecret?: string | undefined
-  /** The registered redirect URI, exactly; it ends in `/auth/service/callback`. `SERVICE_REDIRECT_URI` */
+  /**
+   * The registered redirect URI, exactly; it ends in `/auth/service/callback`. `SERVICE_REDIRECT_URI`
+   *
+   * What precedes these words is where the game is: `https://example.org/pong/auth/service/callback` for a game below
+   * `/pong/`.
+   */
   redirectUri?: string | undefined
   /** The portal's origin. `SERVICE_BASE_URL`; the default for a game on this machine is `http://localhost:8080`. */
   baseUrl?: string | undefined
@@ -57,6 +62,8 @@ export interface ResolvedSettings {
   baseUrl: string
   /** The game's origin. */
   origin: string
+  /** The path below which the game is at its origin, such as `/pong`; empty for a game that has the origin to itself. */
+  path: string
   scope: string
   sessionSeconds: number
   onSignIn: NonNullable<AuthSettings['onSignIn']>
@@ -90,7 +97,8 @@ export function resolveSettings(settings: AuthSettings, environment: Environment
     )
   }
   const callback = parseAddress(redirectUri)
-  if (redirectUri !== '' && !/^https?:\/\/[^?#]+\/auth\/service\/callback$/.test(redirectUri)) {
+  const path = pathOf(callback)
+  if (redirectUri !== '' && (path === null || !/^https?:\/\/[^?#]+$/.test(redirectUri))) {
     problems.push(`redirectUri is ${redirectUri}: it must be a whole address that ends in /auth/service/callback.`)
   }
   const local = callback !== null && LOOPBACK.test(callback.hostname)
@@ -110,12 +118,20 @@ export function resolveSettings(settings: AuthSettings, environment: Environment
     redirectUri,
     baseUrl: (portal as URL).origin,
     origin: (callback as URL).origin,
+    path: path as string,
     scope: settings.scope ?? 'profile',
     sessionSeconds,
     onSignIn: settings.onSignIn ?? (() => {}),
     fetch: settings.fetch ?? ((...request) => fetch(...request)),
     now: settings.now ?? (() => new Date()),
   }
+}
+
+/** Returns the part of a redirect URI's path that precedes the sign-in routes, or null when it isn't their callback. */
+function pathOf(callback: URL | null): string | null {
+  const [, path] = /^(.*)\/auth\/service\/callback\/?$/.exec(callback?.pathname ?? '') ?? []
+  // The way back to the game begins with this path, and a Location with two leading slashes names a host.
+  return path === undefined || path.startsWith('//') || path.endsWith('/') ? null : path
 }
 
 /** Returns the environment variables; workers have no process, so theirs are empty. */

@@ -17,19 +17,25 @@ export { readSession, type Session } from './player/session.ts'
 export interface MountOptions {
   /** The game's name, for screen readers. */
   gameName: string
+  /** The path below which the game is at its origin, if it does not have the origin to itself: `/pong`. */
+  path?: string | undefined
   /** Called at once, and after each sign-in or sign-out. */
   onSession?: ((session: Session) => void) | undefined
 }
 
 /** Resolves when the session is known. @throws when no element matches the selector */
-export function mount(selector: string | HTMLElement, { gameName, onSession }: MountOptions): Promise<Mounted> {
+export function mount(
+  selector: string | HTMLElement,
+  { gameName, path = '', onSession }: MountOptions,
+): Promise<Mounted> {
+  const below = path.replace(/\/$/, '')
   return mountPlayer(selector, {
     gameName,
     onSession,
-    signInUrl: startUrl,
-    session: () => readSession(),
+    signInUrl: () => startUrl(below),
+    session: () => readSession(`${below}/auth/service/session`),
     signOut: async () => {
-      await fetch('/auth/service/logout', { method: 'POST' }).catch(() => null)
+      await fetch(`${below}/auth/service/logout`, { method: 'POST' }).catch(() => null)
     },
   })
 }

@@ -407,9 +407,84 @@ t.test('settings that can not work are refused, all at once, with what to do', a
   t.equal(bad({ sessionSecret: 'é'.repeat(16) }), null, 'bytes count, not letters')
   t.match(bad({ redirectUri: 'https://x.example/callback' }), /must be a whole address that ends in/)
   t.match(bad({ redirectUri: CALLBACK }), /must be a whole address/)
+  t.match(bad({ redirectUri: `https://x.example//evil.example${CALLBACK}` }), /must be a whole address/)
+  t.match(bad({ redirectUri: `https://x.example/pong/${CALLBACK}` }), /must be a whole address/)
+  t.equal(bad({ redirectUri: `https://x.example/pong${CALLBACK}/` }), null, 'frameworks may end paths with a slash')
   t.match(bad({ baseUrl: 'yard.example' }), /baseUrl is yard.example/)
   t.match(bad({ sessionSeconds: 0.5 }), /sessionSeconds/)
   t.notMatch(bad({ sessionSecret: 'short and secret' }), 'short and secret', 'the secret is not repeated')
+})
+
+t.test('a game below a path of its origin is returned to there, and has its own cookies', async (t) => {
+  for (const origin of ['http://arcade.localhost:3000', 'https://arcade.example']) {
+    const redirectUri = `${origin}/pong${CALLBACK}`
+    const { player, settings } = await elsewhere({ url: origin, redirectUri })
+    const program = await platform.program(player)
+    const made = await program.post('/api/oauth/apps', { name: 'Pong', redirectUris: [redirectUri] })
+    const { clientId, clientSecret } = made.body
+    const own = { ...settings, clientId, clientSecret }
+    const auth = createAuth(own)
+    t.equal(auth.path, '/pong')
+    const visitor = visit(auth)
+    const back = await visitor.signIn(platform, player, '/pong/auth/service/start')
+    t.equal(back.headers.get('location'), '/pong/', 'the first page of the game, not of its origin')
+    t.match(
+      await (await visitor.ask('/pong/auth/service/session/')).json(),
+      { signedIn: true },
+      'with a slash at its end',
+    )
+    const name = `${origin.startsWith('https:') ? '__Host-' : ''}${nameOf(own)}`
+    t.same([...visitor.cookies.keys()], [name], 'which another game of the origin does not overwrite')
+    if (origin.startsWith('https:')) {
+      const former = new Headers({ cookie: `__Host-service_session=${visitor.cookies.get(name)}` })
+      t.match(await auth.getSession(former), { signedIn: true }, 'the name of earlier versions')
+    }
+    const html = { accept: 'text/html' }
+    const again = await visitor.ask(`/pong${CALLBACK}?state=x`, { headers: html })
+    t.equal(again.headers.get('location'), '/pong/', 'a page that is reloaded after the sign-in')
+    const out = await visitor.ask('/pong/auth/service/logout', { headers: html })
+    t.equal(out.headers.get('location'), '/pong/')
+    const over = await visitor.ask(`/pong${CALLBACK}?state=x`, { headers: html })
+    t.match(await over.text(), /href="\/pong\/auth\/service\/start".*href="\/pong\/"/)
+    const framed = await visitor.ask(`/pong${CALLBACK}?state=x`, { headers: { 'sec-fetch-dest': 'iframe' } })
+    t.equal(framed.headers.get('location'), '/pong/')
+    for (const [wanted, location] of [
+      ['/pong/level?x=1', '/pong/level?x=1'],
+      ...HOSTILE_PATHS.map((path) => [path, '/pong/'] as const),
+    ] as const) {
+      const path = `/pong/auth/service/logout?returnTo=${encodeURIComponent(wanted)}`
+      t.equal((await visitor.ask(path, { headers: html })).headers.get('location'), location, JSON.stringify(wanted))
+    }
+  }
+})
+
+t.test('with Fastify the routes follow redirectUri and the prefix, or the start is refused', async (t) => {
+  const { settings } = await elsewhere()
+  const found = async (options: AuthSettings & { prefix?: string }, outer?: string) => {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    if (outer) await app.register((scope) => scope.register(gameAuth, options), { prefix: outer })
+    else await app.register(gameAuth, options)
+    const paths = ['/auth/service/session', '/pong/auth/service/session', '/arcade/pong/auth/service/session']
+    const answers = await Promise.all(paths.map((path) => app.inject(path)))
+    return answers.map(({ statusCode }) => statusCode)
+  }
+  const at = (path: string, prefix?: string) => ({
+    ...settings,
+    redirectUri: URL_OF_GAME + path + CALLBACK,
+    ...(prefix === undefined ? {} : { prefix }),
+  })
+  t.same(await found(at('')), [200, 404, 404])
+  t.same(await found(at('/pong')), [200, 200, 404], 'a proxy may remove the path')
+  t.same(await found(at('/pong', '/pong')), [404, 200, 404])
+  t.same(await found(at('/pong', '/pong/')), [404, 200, 404])
+  t.same(await found(at('/pong'), '/pong'), [404, 200, 404], 'a prefix of the plugin around it')
+  t.same(await found(at('/arcade/pong', '/pong'), '/arcade'), [404, 404, 200])
+  t.same(await found(at('/arcade/pong', '/pong')), [404, 200, 404], 'of which a proxy removes a part')
+  const sentence = 'The sign-in routes are below /pong/, so redirectUri must end in /pong/auth/service/callback.'
+  for (const path of ['', '/duo', '/pong/duo'])
+    await t.rejects(found(at(path, '/pong')), new AuthSettingsError(sentence))
+  await t.rejects(found(at(''), '/pong'), new AuthSettingsError(sentence))
 })
 
 t.test('the same in plain Node, Fastify and Hono', async (t) => {

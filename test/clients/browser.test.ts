@@ -1,4 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { BrowserContext, Page } from 'playwright-core'
@@ -7,6 +8,7 @@ import { expectNoAxeViolations, openBrowser, openPage, screenshot } from '../kit
 import { ALL, inFull } from '../kit/extent.ts'
 import { type PlayerClient, startPlatform } from '../kit/platform.ts'
 import { timeLimit } from '../kit/time-limit.ts'
+import { BEHIND_PROXY, startTlsProxy } from '../kit/tls-proxy.ts'
 import { deploy } from '../plugins/game-edge/kit.ts'
 
 const DUO = join(import.meta.dirname, '../fixtures/games/duo')
@@ -196,6 +198,29 @@ t.test('on the play page the game is signed in without a click', { timeout: time
     await context.close()
   }
 })
+
+t.test(
+  'a proxy may forbid referrers: the play page still signs the player in',
+  { timeout: timeLimit(60) },
+  async (t) => {
+    const platform = await startPlatform(t, { listen: true, config: BEHIND_PROXY })
+    const { port } = platform.app.server.address() as AddressInfo
+    const proxy = await startTlsProxy(t, { port }, {}, ['referrer-policy', 'no-referrer'])
+    const browser = proxy && (await openBrowser(t, proxy.chromiumFlags, { whole: true }))
+    if (!browser) return
+    const owner = await platform.signUp({ name: 'Ada' })
+    const game = await platform.game(owner)
+    await deploy(platform, await platform.program(owner), game.id, { 'index.html': '<title>Pong</title><h1>Pong</h1>' })
+    const { page, context } = await openPage(browser)
+    await signInAtPortal(context, platform.portal, owner)
+    const answer = await page.goto(game.playUrl)
+    t.match(await answer?.headerValue('referrer-policy'), /no-referrer$/, 'the header of the proxy counts, of the two')
+    await page.frameLocator('iframe').getByText('Pong').waitFor()
+    const inside = page.frames().find((one) => one.url() === `${platform.app.origins.game(game.slug)}/`)
+    const session = await inside?.evaluate("fetch('/auth/service/session').then((answer) => answer.json())")
+    t.match(session, { signedIn: true, user: { name: 'Ada' } })
+  },
+)
 
 async function signInAtPortal(context: BrowserContext, portal: string, player: PlayerClient): Promise<void> {
   const page = await context.newPage()

@@ -61,30 +61,39 @@ t.test('a mounted button signs in, becomes the player, and signs out', { timeout
   const ada = await platform.signUp({ name: 'Ada' })
   const game = await serve(t)
   const { oauth } = await platform.game(owner, { title: 'Relay', url: game.url })
+  const below = `${game.url}/relay/auth/service/callback`
+  const program = await platform.program(owner)
+  const app = await program.post('/api/oauth/apps', { name: 'Relay', redirectUris: [below] })
   const { scripts } = (await platform.stranger.get('/scripts.json')).body
   const { immutableUrl, integrity } = scripts.find(({ name }: { name: string }) => name === 'mount.js')
-  const auth = createAuth({ ...oauth, sessionSecret: 's'.repeat(32), baseUrl: platform.portal })
+  const common = { sessionSecret: 's'.repeat(32), baseUrl: platform.portal }
+  const auths = {
+    '': createAuth({ ...oauth, ...common }),
+    '/relay': createAuth({ ...app.body, redirectUri: below, ...common }),
+  }
   const hash = randomUUID()
-  game.use((request, response) =>
-    auth(request, response, () =>
+  game.use((request, response) => {
+    const path = request.url?.startsWith('/relay/') ? '/relay' : ''
+    return auths[path](request, response, () =>
       html(
         response,
         `<div id="player"></div><script type="importmap">{ "integrity": { "${immutableUrl}": "${integrity}" } }</script>
          <script type="module">
            import { mount } from '${immutableUrl}'
            window.received = []
-           window.player = await mount('#player', { gameName: 'Relay', onSession: (session) => received.push(session.signedIn) })
+           window.player = await mount('#player', { gameName: 'Relay', path: '${path}', onSession: (session) => received.push(session.signedIn) })
          </script>`,
       ),
-    ),
-  )
+    )
+  })
   const looks = [
-    [1280, 'light'],
-    [390, 'dark'],
+    // One below a path of its origin, as a page among others; one at its root.
+    [1280, 'light', '/relay'],
+    [390, 'dark', ''],
   ] as const
-  for (const [width, colorScheme] of looks.slice(0, amount(1, 2))) {
+  for (const [width, colorScheme, path] of looks.slice(0, amount(1, 2))) {
     const { page, complaints, context } = await openPage(browser, { viewport: { width, height: 700 }, colorScheme })
-    await page.goto(`${game.url}/level?x=1#${hash}`)
+    await page.goto(`${game.url}${path}/level?x=1#${hash}`)
     const button = page.getByRole('link', { name: 'Sign in to Relay' })
     await button.waitFor()
     await expectNoAxeViolations(t, page)
@@ -93,7 +102,7 @@ t.test('a mounted button signs in, becomes the player, and signs out', { timeout
     await signInOnPage(page, ada)
     const allow = page.getByRole('button', { name: 'Allow' })
     if (width === 1280) await allow.click()
-    await page.waitForURL(`${game.url}/level?x=1#${hash}`)
+    await page.waitForURL(`${game.url}${path}/level?x=1#${hash}`)
     const chip = page.getByLabel('Signed in as Ada')
     await chip.waitFor()
     t.match(await page.evaluate('player.session'), { signedIn: true, user: { id: ada.id, name: 'Ada' } })

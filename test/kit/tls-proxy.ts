@@ -30,11 +30,13 @@ export const BEHIND_PROXY = {
  * Starts a proxy with its own certificate, which forwards requests unchanged. Returns null without `openssl`.
  *
  * @param others ports of further names, such as `{ 'relay.arcade.test': 3000 }`
+ * @param added names and values of headers that it adds to every response, in turn
  */
 export async function startTlsProxy(
   t: Test,
   target: { port: number },
   others: Record<string, number> = {},
+  added: string[] = [],
 ): Promise<TlsProxy | null> {
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-tls-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -51,7 +53,7 @@ export async function startTlsProxy(
     const outgoing = request(
       { host: '127.0.0.1', port: others[incoming.headers.host ?? ''] ?? target.port, method, path, headers },
       (answer) => {
-        response.writeHead(answer.statusCode ?? 502, answer.rawHeaders)
+        response.writeHead(answer.statusCode ?? 502, [...answer.rawHeaders, ...added])
         answer.pipe(response)
       },
     )

@@ -17,6 +17,10 @@ export async function readSession(url = '/auth/service/session'): Promise<Sessio
   }
 }
 
-/** Returns the address of a sign-in that returns to the current page. */
-export const startUrl = (): string =>
-  `/auth/service/start?returnTo=${encodeURIComponent(location.pathname + location.search + location.hash)}`
+/**
+ * Returns the address of a sign-in that returns to the current page.
+ *
+ * @param path below which the game is at its origin, such as `/pong`
+ */
+export const startUrl = (path = ''): string =>
+  `${path}/auth/service/start?returnTo=${encodeURIComponent(location.pathname + location.search + location.hash)}`

@@ -96,7 +96,8 @@ export const publicPages: Routes = async (app) => {
     if (isFramed(game)) {
       const { origin } = new URL(game.url)
       extendPolicy(reply, { 'frame-src': [...new Set([origin, app.origins.game(game.slug)])] })
-      // The game accepts a ticket only from this origin, which a stricter policy would hide.
+      // The game accepts a ticket only from this origin, which a stricter policy would hide. The page repeats it below,
+      // because a proxy may add another header, of which the last one counts.
       reply.header('referrer-policy', 'strict-origin')
     }
     // A frame has shared memory only when its top page is isolated too (contracts, section 7).
@@ -109,6 +110,7 @@ export const publicPages: Routes = async (app) => {
       user: viewer,
       wide: true,
       scripts: ['play.js'],
+      head: isFramed(game) ? html`<meta name="referrer" content="strict-origin" />` : undefined,
       share: game.visibility === 'public' && !game.suspended ? shareOf(app, game) : undefined,
       body: play(app, {
         game,
