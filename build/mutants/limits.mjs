@@ -169,6 +169,13 @@ export default [
     tests: ['core/http/limits/json-texts'],
   },
   {
+    name: 'open deploys of a deleted game go on',
+    in: 'plugins/games',
+    find: 'for (const end of this.endings) await end(em, game.id)',
+    replace: '',
+    tests: ['plugins/deploy/announcements'],
+  },
+  {
     name: 'a count of saves holds the event loop until all is counted',
     in: 'plugins/saves',
     find: '=== BATCH) await nextTurn()',

@@ -22,3 +22,20 @@ export async function deleteGameData(em: SqlEntityManager, quotas: Quotas, gameI
   await em.nativeDelete(ManifestRow, { deployId })
   await em.nativeDelete(DeployRow, { gameId })
 }
+
+/**
+ * Ends the deploys of a deleted game that wait for their files, so that they count no more. A restored game has to
+ * announce them again.
+ */
+export async function endOpenDeploys(em: SqlEntityManager, quotas: Quotas, gameId: string): Promise<void> {
+  const open = await em.find(
+    DeployRow,
+    { gameId, state: { $in: ['uploading', 'finalizing'] } },
+    { fields: ['id'], lockMode: LockMode.PESSIMISTIC_WRITE },
+  )
+  const ids = open.map(({ id }) => id)
+  if (ids.length === 0) return
+  await em.nativeUpdate(DeployRow, { id: { $in: ids } }, { state: 'expired' })
+  await em.nativeDelete(DeployUpload, { deployId: { $in: ids } })
+  await releaseStorage(em, quotas, ids)
+}

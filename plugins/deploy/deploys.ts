@@ -233,8 +233,8 @@ export class Deploys {
       // state `finalizing` is treated like the open one everywhere.
       const reopen = db.em().nativeUpdate(DeployRow, { id: deployId, state: 'finalizing' }, { state: 'uploading' })
       await reopen.catch(() => {})
-      // What failed may be a consequence of the removal of the deploy. An error of the database tells nothing.
-      throw await this.row(deployId).then(
+      // What failed may be a consequence of the removal of the deploy or its game. An error of the database tells nothing.
+      throw await this.#mustOwn(playerId, deployId).then(
         () => error,
         (missing) => (missing instanceof NotFound ? missing : error),
       )

@@ -3,7 +3,7 @@ import { definePlugin } from '../../core/plugin.ts'
 import type {} from '../../drivers/storage/interface.ts'
 import { GarbageCollector } from './blobs/garbage-collector.ts'
 import { Compression } from './compression/compression.ts'
-import { deleteGameData } from './delete-game-data.ts'
+import { deleteGameData, endOpenDeploys } from './delete-game-data.ts'
 import { Deploys } from './deploys.ts'
 import { BlobRow, BlobVariant, DeployRow, DeployUpload, ManifestRow, OwnerBlob } from './entities.ts'
 import { COMPRESS } from './go-live.ts'
@@ -64,6 +64,7 @@ export default definePlugin(
     app.jobs.handle<{ gameId: string }>(COMPRESS, ({ payload, signal }) => compression.run(payload.gameId, signal))
     app.addHook('onClose', () => compression.close())
     app.addHook('onClose', () => app.deploys.close())
+    app.games.deletion.endings.push((em, gameId) => endOpenDeploys(em, app.quotas, gameId))
     app.games.deletion.cleanups.push((em, gameId) => deleteGameData(em, app.quotas, gameId))
     app.quotas.kinds.set(STORED_KIND, storedDeploys(app))
     app.identity.deletion.cleanups.push((em, ownerId) => em.nativeDelete(OwnerBlob, { ownerId }))

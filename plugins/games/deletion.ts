@@ -27,6 +27,8 @@ export class GameDeletion {
   readonly #games: GameLookup
   /** The cleanups in the transaction that permanently deletes a game. Plugins add theirs. */
   readonly cleanups: ((em: SqlEntityManager, gameId: string) => Promise<unknown>)[] = []
+  /** What ends at once when a game is deleted, in the same transaction, and does not come back. Plugins add theirs. */
+  readonly endings: ((em: SqlEntityManager, gameId: string) => Promise<unknown>)[] = []
 
   constructor(parts: GamesParts, games: GameLookup) {
     this.#parts = parts
@@ -45,6 +47,7 @@ export class GameDeletion {
       const rows = await em.nativeUpdate(GameRow, { id: game.id, deletedAt: null }, { deletedAt, updatedAt: deletedAt })
       if (rows === 0) throw new NotFound('game')
       await em.nativeUpdate(GameSlug, { slug: game.slug, gameId: game.id }, { freedAt: deletedAt })
+      for (const end of this.endings) await end(em, game.id)
       await recordActivity(em, this.#parts.clock, { gameId: game.id, action: 'game.delete' })
     })
     await this.#games.announce(game)

@@ -29,7 +29,7 @@ const recounted = async ({ app }: Platform, playerId: string) => {
 }
 
 async function boundsOpenDeploys(t: Parameters<typeof startPlatform>[0], options?: PlatformOptions) {
-  const { platform, app, player, program, announce } = await withGame(t, options)
+  const { platform, app, player, game, program, announce } = await withGame(t, options)
   const answers = await Promise.all(Array.from({ length: 14 }, (_, index) => announce(`game ${index}`)))
   const begun = answers.filter(({ status }) => status === 200).map(({ body }) => body.deployId as string)
   t.equal(begun.length, 10, 'as many as allowed, also of parallel ones')
@@ -47,6 +47,16 @@ async function boundsOpenDeploys(t: Parameters<typeof startPlatform>[0], options
   t.equal((await program.delete(`/api/deploy/${begun[0]}`)).status, 204)
   t.equal((await announce('another')).status, 200)
   t.equal((await announce('one more')).status, 409)
+
+  // Each list of files also counts for the player until its deploy has ended.
+  t.equal((await program.delete(`/api/games/${game.id}`)).status, 204)
+  t.equal(await stored(platform, player.id), 0, 'the deletion of a game ends its open deploys')
+  t.equal((await manifestsOf(platform)).length, 0)
+  t.match(await app.db.query("select id from deploys where state in ('uploading', 'finalizing')"), [])
+  t.equal((await program.post(`/api/games/${game.id}/restore`)).status, 200)
+  const [ended] = begun.slice(1)
+  t.equal((await program.post(`/api/deploy/${ended}/finalize`)).status, 410, 'they stay over in a restored game')
+  t.equal((await announce('one more')).status, 200, 'which begins with none')
 }
 
 t.test('a player has ten deploys that wait for their files', async (t) => boundsOpenDeploys(t))
