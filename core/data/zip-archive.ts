@@ -27,7 +27,7 @@ const HEADER_BYTES = 30
 const HEADER_SIGNATURE = 0x04034b50
 /** A small file is unpacked by this thread in a few milliseconds at most. */
 const SMALL_BYTES = 1024 ** 2
-/** Small files are unpacked for this long. Then whatever else waits has its turn. */
+/** Entries are read, and small files unpacked, for this long. Then whatever else waits has its turn. */
 const TURN_MS = 5
 
 /**
@@ -127,10 +127,7 @@ export class Archive {
    * @throws InvalidRequest when the bytes differ from those that the archive announced
    */
   async readSmall({ entry, path, size }: ArchivedFile): Promise<Buffer> {
-    if (performance.now() > this.#turnEnds) {
-      await nextTurn()
-      this.#turnEnds = performance.now() + TURN_MS
-    }
+    await this.#giveTurn()
     const { relativeOffsetOfLocalHeader: start, compressedSize, compressionMethod } = entry
     try {
       const header = await this.#reader.piece(start, start + HEADER_BYTES)
@@ -153,6 +150,13 @@ export class Archive {
     return hash.digest('hex')
   }
 
+  /** Lets whatever else waits have its turn when this archive has had its own. */
+  async #giveTurn(): Promise<void> {
+    if (performance.now() <= this.#turnEnds) return
+    await nextTurn()
+    this.#turnEnds = performance.now() + TURN_MS
+  }
+
   /** Lists every entry, with validated names. */
   async #entries(most: number, isJunkFile: (path: string) => boolean): Promise<ArchivedFile[]> {
     if (this.#zip.entryCount > most) {
@@ -165,6 +169,7 @@ export class Archive {
     const names = new Map<string, string>()
     try {
       for await (const entry of this.#zip.eachEntry()) {
+        await this.#giveTurn()
         // macOS writes names in decomposed form.
         const path = entry.fileName.normalize('NFC')
         checkEntry(entry, path, isJunkFile(path))

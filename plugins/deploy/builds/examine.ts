@@ -40,7 +40,10 @@ export async function examine<File extends BuildFile>(files: readonly File[], op
   const paths = files.map(({ path }) => path)
   const index = files.find(({ path }) => path === 'index.html')
   const page = index ? withoutComments(textOf(await read(index, PAGE_BYTES))) : ''
+  // Each look at all paths of a large build takes a turn of the event loop.
+  await nextTurn()
   const references = new References(paths, page)
+  await nextTurn()
   const scripts = new Map<string, string>()
   let left = SCRIPT_BYTES
   for (const file of shallow(files.filter(({ path }) => SCRIPT.test(path))).slice(0, MOST_SCRIPTS)) {
@@ -60,11 +63,11 @@ export async function examine<File extends BuildFile>(files: readonly File[], op
   const heads = new Map<string, Uint8Array>()
   for (const file of files.filter(({ path }) => TELLING_DATA.test(path)).slice(0, MOST_HEADS))
     heads.set(file.path, await read(file, HEAD_BYTES))
-  return {
-    sharedMemory,
-    engine: recogniseEngine({ paths, page, scripts, heads }),
-    notes: [...notesByName(files), ...references.notes, ...notesOfMemory(sharedMemory, scripts, references.hosts)],
-  }
+  await nextTurn()
+  const engine = recogniseEngine({ paths, page, scripts, heads })
+  await nextTurn()
+  const notes = [...notesByName(files), ...references.notes, ...notesOfMemory(sharedMemory, scripts, references.hosts)]
+  return { sharedMemory, engine, notes }
 }
 
 function notesOfMemory(sharedMemory: string | null, scripts: ReadonlyMap<string, string>, hosts: string[]): Note[] {

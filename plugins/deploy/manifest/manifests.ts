@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Database } from '../../../core/data/database.ts'
 import { chunksOf, PLACEHOLDERS } from '../blobs/blobs.ts'
 import { isCompressible } from '../compression/compressible.ts'
@@ -59,7 +60,11 @@ export class Manifests {
   async contentsOf(deployId: string): Promise<Contents | null> {
     const kept = await this.#get(deployId)
     if (!kept) return null
-    kept.contents ??= new Map(Array.from(kept.manifest, ([path, { sha256, size }]) => [sha256, { size, path }]))
+    if (!kept.contents) {
+      // A long manifest has just taken its turn, and its contents take another.
+      await nextTurn()
+      kept.contents ??= new Map(Array.from(kept.manifest, ([path, { sha256, size }]) => [sha256, { size, path }]))
+    }
     return kept.contents
   }
 
