@@ -11,12 +11,15 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { RouteEntry } from '../../core/http/routes.ts'
 import { inFull } from '../kit/extent.ts'
+import { obtainTokens, REDIRECT_URI, type TestApp } from '../kit/oauth.ts'
 import type { Answer } from '../kit/platform.ts'
 import { timeLimit } from '../kit/time-limit.ts'
 import { endWithThisProcess } from '../kit/watchdog.ts'
+import { filesOf, sha256 } from '../plugins/deploy/build.ts'
+import { signInTo } from '../plugins/multiplayer/kit.ts'
 import { addressOf, inhabit, type Owner, parametersOf, type World } from './access/world.ts'
 import type { Schema } from './fuzz-requests.ts'
-import type { Target } from './loop/inputs.ts'
+import { SMALL_FILES, type Target, ZEROS } from './loop/inputs.ts'
 import { type Held, Meter } from './loop/meter.ts'
 import type { Order, Report } from './loop/sender.ts'
 
@@ -54,8 +57,8 @@ const UPLOADS: Record<string, string[]> = {
   'PUT /api/games/:id/draft/files/:path': ['random bytes', 'a long script'],
   'PUT /__service/saves/:key': ['random bytes', 'a long script'],
   'PUT /api/saves/:key': ['random bytes', 'a long script'],
-  'PUT /api/deploy/:deployId/files/:sha256': ['random bytes'],
-  'PUT /api/deploy/:deployId/bundle': ['random bytes'],
+  'PUT /api/deploy/:deployId/files/:sha256': ['random bytes', 'a file of zeros'],
+  'PUT /api/deploy/:deployId/bundle': ['random bytes', 'tar of small files'],
   'POST /api/deploy': [],
   'POST /mcp': [],
 }
@@ -78,7 +81,7 @@ const named = ({ method, url }: RouteEntry) => `${method} ${url}`
 const plainly = (value: unknown): Schema | null => (value ? JSON.parse(JSON.stringify(value)) : null)
 
 /** What a route is sent, by whom. */
-function targetOf(world: World, owner: Owner, route: RouteEntry): Target {
+function targetOf(owner: Owner, route: RouteEntry, address: string): Target {
   const { body, querystring, consumes } = route.schema as Record<string, unknown> & { consumes?: string[] }
   const isForm = route.page || consumes?.[0] === 'application/x-www-form-urlencoded'
   const isMultipart = consumes?.[0] === 'multipart/form-data' || (route.page && route.upload)
@@ -86,14 +89,43 @@ function targetOf(world: World, owner: Owner, route: RouteEntry): Target {
   const form = isForm && !route.upload
   return {
     method: route.method,
-    url: addressOf(world, owner, route.url, route.origin).url,
+    url: address,
     ...{ body: plainly(body), query: plainly(querystring) },
     kind: isRaw ? 'none' : form ? 'form' : 'json',
     limit: route.bodyLimit ?? (form ? FORM_BYTES : JSON_BYTES),
+    uploadLimit: route.bodyLimit ?? Number.MAX_SAFE_INTEGER,
     uploads: UPLOADS[named(route)] ?? [],
     bodies: BODIES[named(route)] ?? [],
     known: { gameId: owner.game.id, game: owner.game.id, assetId: owner.assetId, ...parametersOf(owner, route.url) },
   }
+}
+
+/** Announces deploys, and returns the addresses for their files by the routes that take them. */
+async function announce({ owner }: World): Promise<Record<string, string>> {
+  const begin = async (files: object[]) => {
+    const { status, body, text } = await owner.program.post('/api/deploy', { gameId: owner.game.id, files })
+    if (status !== 200) throw new Error(`${status}: ${text}`)
+    return body
+  }
+  const page = { path: 'index.html', size: 0, sha256: sha256('') }
+  const large = await begin([page, { path: 'zeros.bin', size: ZEROS.length, sha256: sha256(ZEROS) }])
+  const small = await begin(filesOf(SMALL_FILES))
+  const { uploadUrl } = large.uploads.find(({ path }: { path: string }) => path === 'zeros.bin')
+  const path = (url: string) => url.slice(new URL(url).origin.length)
+  return {
+    'PUT /api/deploy/:deployId/files/:sha256': path(uploadUrl),
+    'PUT /api/deploy/:deployId/bundle': path(small.bundle.url),
+  }
+}
+
+/** Makes a game with a server of its own, and returns a function that gets that server a token of the owner. */
+async function tokensOfGame({ owner, platform }: World): Promise<() => Promise<string>> {
+  const game = await platform.game(owner.browser, { title: 'Elsewhere', url: 'https://game.example' })
+  const { apps } = (await owner.program.get('/api/oauth/apps')).body
+  const { id } = apps.find(({ clientId }: TestApp) => clientId === game.clientId)
+  await owner.program.patch(`/api/oauth/apps/${id}`, { redirectUris: [REDIRECT_URI] })
+  const app = { id, clientId: game.clientId, clientSecret: game.oauth.clientSecret }
+  return async () => (await obtainTokens(owner.browser, platform.stranger, app, 'profile saves')).access_token
 }
 
 /** Starts the process of the client. */
@@ -138,6 +170,7 @@ t.setTimeout(timeLimit(900))
 t.test('no input holds the event loop', async (t) => {
   const wanted = process.env.GAMEYARD_LOOP
   const world = await inhabit(t, { listen: true, config: { limits: { gamesPerPlayer: 1000 } } })
+  const gameToken = await tokensOfGame(world)
   await fill(world, inFull(t) ? 100 : 20)
   const { entries } = world.platform.app.routeTable
   for (const route of entries) if (route.upload) t.ok(UPLOADS[named(route)], `${named(route)} has inputs`)
@@ -146,15 +179,23 @@ t.test('no input holds the event loop', async (t) => {
     .filter((route) => (wanted ? named(route).includes(wanted) : inFull(t) || ALWAYS.includes(named(route))))
     .toSorted((a, b) => rank(a) - rank(b))
   const tell = await startSender(t)
+  const { owner, platform } = world
+  const announced = inFull(t) ? await announce(world) : {}
+  await signInTo(owner.browser, platform.gameHost(owner.game.slug))
   for (const route of routes) {
-    const { wrong, most, statuses } = await attack(world, route, tell)
+    const address = announced[named(route)] ?? addressOf(world, owner, route.url, route.origin).url
+    const { wrong, most, statuses } = await attack({ world, gameToken }, { ...route, address }, tell)
     t.same(wrong, [], named(route))
     if (LOG) appendFileSync(LOG, `${[told(most), named(route), most.name, [...statuses].sort()].join('\t')}\n`)
   }
 })
 
 /** Sends a route all its inputs. Returns what was wrong, and the input that held the event loop most. */
-async function attack(world: World, route: RouteEntry, tell: (order: Order) => Promise<Report>) {
+async function attack(
+  { world, gameToken }: { world: World; gameToken: () => Promise<string> },
+  route: RouteEntry & { address: string },
+  tell: (order: Order) => Promise<Report>,
+) {
   const { owner, platform } = world
   const { port } = platform.app.server.address() as AddressInfo
   const portal = new URL(platform.portal)
@@ -163,10 +204,12 @@ async function attack(world: World, route: RouteEntry, tell: (order: Order) => P
   const wrong: string[] = []
   const statuses = new Set<number>()
   let most = { name: '', ms: 0, mb: 0 }
-  for (const caller of route.auth === 'none' ? ['nobody'] : ['player', 'nobody']) {
+  const takesPlayers = route.auth !== 'none' || route.origin === 'game'
+  for (const caller of takesPlayers ? ['player', 'nobody'] : ['nobody']) {
     if (caller === 'player') await renew(world)
-    const headers = caller === 'nobody' ? { origin: portal.origin } : credentials(world, route, host)
-    const target = targetOf(world, owner, route)
+    const headers =
+      caller === 'nobody' ? { origin: portal.origin } : await credentials(world, route, { host, gameToken })
+    const target = targetOf(owner, route, route.address)
     for (let report = await tell({ target, port, host, headers }); report !== 'done'; report = await tell('next')) {
       const name = `${caller}, ${(report as { ready: string }).ready}`
       const held = await leastOf(3, async () => {
@@ -207,12 +250,17 @@ async function renew({ owner, platform }: World): Promise<void> {
   if ((await owner.program.get('/api/cli/whoami')).status !== 200) owner.program = await platform.program(owner.browser)
 }
 
-/** The headers of the owner, as a browser where the route takes one. */
-function credentials({ owner, platform }: World, { accepts, page }: RouteEntry, host: string): Record<string, string> {
-  if (accepts.includes('session') || accepts.length === 0) {
+/** The headers of the owner, as a browser where the route takes one, and with the token of a game where it wants that. */
+async function credentials(
+  { owner, platform }: World,
+  { accepts, page, origin }: RouteEntry,
+  { host, gameToken }: { host: string; gameToken: () => Promise<string> },
+): Promise<Record<string, string>> {
+  if (accepts.length === 1 && accepts[0] === 'oauth-token') return { authorization: `Bearer ${await gameToken()}` }
+  if (accepts.includes('session') || accepts.length === 0 || origin === 'game') {
     const cookies = [...owner.browser.cookiesOf(host)].map(([name, value]) => `${name}=${value}`).join('; ')
-    const origin = `${new URL(platform.portal).protocol}//${host}`
-    return { origin, cookie: cookies, ...(page ? { 'sec-fetch-site': 'same-origin' } : {}) }
+    const from = `${new URL(platform.portal).protocol}//${host}`
+    return { origin: from, cookie: cookies, ...(page ? { 'sec-fetch-site': 'same-origin' } : {}) }
   }
   return { authorization: `Bearer ${owner.program.token}`, accept: 'application/json, text/event-stream' }
 }

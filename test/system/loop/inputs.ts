@@ -2,8 +2,16 @@
 import { randomBytes } from 'node:crypto'
 import { deflateSync } from 'node:zlib'
 import { gifOfCodes, gifOfFrames, jpegOfScans, pngOfChunks } from '../../kit/hostile-images.ts'
+import { tarOf } from '../../plugins/deploy/build.ts'
 import { zip } from '../../plugins/deploy/zip-writer.ts'
 import type { Schema } from '../fuzz-requests.ts'
+
+/** The files of the archive `tar of small files`, which a deploy announces before. */
+export const SMALL_FILES = Object.fromEntries(
+  Array.from({ length: 20_000 }, (_, at) => [at === 0 ? 'index.html' : `f/${at}.txt`, `${at}`]),
+)
+/** The file `a file of zeros`, which a deploy announces before. */
+export const ZEROS = Buffer.alloc(64 * 1024 ** 2)
 
 /** What an input is made for. */
 export interface Target {
@@ -16,6 +24,8 @@ export interface Target {
   kind: 'json' | 'form' | 'none'
   /** The largest body, in bytes. */
   limit: number
+  /** The largest upload, in bytes. */
+  uploadLimit: number
   /** The builders of `UPLOADS` for a route that takes uploads. */
   uploads: string[]
   /** The builders of `BODIES` for a route whose work its schema does not tell. */
@@ -319,6 +329,8 @@ export const UPLOADS: Record<string, () => UploadedFile> = {
     type: 'application/zip',
     bytes: many(2, (at) => [`${at}.html`, Buffer.alloc(64 * MB)]),
   }),
+  'tar of small files': () => ({ name: 'x.tar', type: 'application/x-tar', bytes: tarOf(SMALL_FILES) }),
+  'a file of zeros': () => ({ name: 'x.bin', type: 'application/octet-stream', bytes: ZEROS }),
   'random bytes': () => ({ name: 'x.bin', type: 'application/octet-stream', bytes: randomBytes(8 * MB) }),
   'a long script': () => ({ name: 'x.js', type: 'text/javascript', bytes: Buffer.from(fit('(()=>{', 4 * MB)) }),
 }
@@ -349,7 +361,7 @@ export function* inputsOf(target: Target): Generator<Input> {
     for (const upload of target.uploads) {
       const file = (UPLOADS[upload] as () => UploadedFile)()
       if (target.kind === 'none') {
-        const body = file.bytes.subarray(0, target.limit)
+        const body = file.bytes.subarray(0, target.uploadLimit)
         yield { name: upload, url, headers: { 'content-type': file.type }, body }
         continue
       }
