@@ -189,4 +189,18 @@ export default [
     replace: 'await addToTotals(em, new Map(existing.slice(existing.length)',
     tests: ['plugins/saves/ends'],
   },
+  {
+    name: 'a long body has any number of values',
+    in: 'core/http',
+    find: '--left < 0 && values) throw values.refusal()',
+    replace: '--left < 0 && values) left = 0',
+    tests: ['core/http/limits/json-slices'],
+  },
+  {
+    name: 'a long list of parameters is copied for each',
+    in: 'plugins/oauth-idp',
+    find: 'earlier.push(value)',
+    replace: 'query[name] = [...earlier, value]',
+    tests: ['system/loop'],
+  },
 ]

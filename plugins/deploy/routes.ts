@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
+import { PayloadTooLarge } from '../../core/errors.ts'
 import { callerOf, TOKENS_AND_SESSION } from '../../core/http/auth.ts'
 import type { Replay } from '../../core/http/idempotency.ts'
 import { parseJsonInSlices } from '../../core/http/limits/json-slices.ts'
@@ -34,6 +35,8 @@ const reads = { auth: { scope: 'games:read', accepts } } as const
 
 /** The body size for one file in the request that starts a deploy. Most files need a quarter of it. */
 const BYTES_PER_FILE = 800
+/** The commas and the opening brace of one file with all its fields. */
+const VALUES_PER_FILE = 5
 /**
  * The size up to which requests run without a concurrency limit. Most deploys, of up to some thousand files, are below.
  */
@@ -178,7 +181,10 @@ export const routes =
 const announcement =
   (limits: DeployLimits): Routes =>
   async (app) => {
-    parseJsonInSlices(app)
+    parseJsonInSlices(app, {
+      most: 1000 + VALUES_PER_FILE * limits.filesPerDeploy,
+      refusal: () => new PayloadTooLarge(`A deploy has at most ${limits.filesPerDeploy} files.`),
+    })
     const maxBytes = 65_536 + BYTES_PER_FILE * limits.filesPerDeploy
     // A long answer is not stored: its addresses are signed again.
     const replay: Replay = async (answer, request) => {

@@ -2,7 +2,7 @@
 // event loop is held for less than 50 ms of processor time, and others are answered meanwhile.
 //
 // GAMEYARD_LOOP='POST /api/deploy' looks at the routes whose declarations contain it. GAMEYARD_LOOP_LOG names a file that
-// gets a line for each route: how long it was held at most, by what, and the statuses of its answers.
+// gets a line for each route and caller: how long it was held at most and in all, by what, and the statuses of answers.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFileSync } from 'node:fs'
@@ -30,7 +30,14 @@ const MOST_MS = 50
 const MOST_MB = 100
 
 /** The short form looks at these. */
-const ALWAYS = ['GET /catalog', 'GET /api/games', 'POST /api/auth/sign-in', 'POST /settings/picture', 'POST /mcp']
+const ALWAYS = [
+  'GET /catalog',
+  'GET /api/games',
+  'GET /oauth/authorize',
+  'POST /api/auth/sign-in',
+  'POST /settings/picture',
+  'POST /mcp',
+]
 
 /** What routes with uploads are sent. A route with an upload that is not here fails the test. */
 const UPLOADS: Record<string, string[]> = {
@@ -65,7 +72,11 @@ const UPLOADS: Record<string, string[]> = {
 
 /** What single routes are sent beside what their schemas ask for. */
 const BODIES: Record<string, string[]> = {
-  'POST /api/deploy': ['a manifest of 20,000 files', 'a manifest that names one file twice'],
+  'POST /api/deploy': [
+    'a manifest of 20,000 files',
+    'a manifest of empty objects',
+    'a manifest that names one file twice',
+  ],
   'POST /api/ai/generate': ['a schema of 2000 parts', 'a deep schema', 'a schema whose pattern backtracks'],
   'POST /mcp': [
     ...['a call with deep arguments', 'a call with many arguments', 'a batch of calls'],
@@ -184,15 +195,19 @@ t.test('no input holds the event loop', async (t) => {
   await signInTo(owner.browser, platform.gameHost(owner.game.slug))
   for (const route of routes) {
     const address = announced[named(route)] ?? addressOf(world, owner, route.url, route.origin).url
-    const { wrong, most, statuses } = await attack({ world, gameToken }, { ...route, address }, tell)
-    t.same(wrong, [], named(route))
-    if (LOG) appendFileSync(LOG, `${[told(most), named(route), most.name, [...statuses].sort()].join('\t')}\n`)
+    const takesPlayers = route.auth !== 'none' || route.origin === 'game'
+    for (const caller of takesPlayers ? (['player', 'nobody'] as const) : (['nobody'] as const)) {
+      const { wrong, most, statuses } = await attack({ world, gameToken, caller }, { ...route, address }, tell)
+      t.same(wrong, [], `${named(route)} by ${caller}`)
+      const line = [told(most), named(route), caller, most.name, [...statuses].sort()]
+      if (LOG) appendFileSync(LOG, `${line.join('\t')}\n`)
+    }
   }
 })
 
 /** Sends a route all its inputs. Returns what was wrong, and the input that held the event loop most. */
 async function attack(
-  { world, gameToken }: { world: World; gameToken: () => Promise<string> },
+  { world, gameToken, caller }: { world: World; gameToken: () => Promise<string>; caller: 'player' | 'nobody' },
   route: RouteEntry & { address: string },
   tell: (order: Order) => Promise<Report>,
 ) {
@@ -203,38 +218,39 @@ async function attack(
   const meter = new Meter()
   const wrong: string[] = []
   const statuses = new Set<number>()
-  let most = { name: '', ms: 0, mb: 0 }
-  const takesPlayers = route.auth !== 'none' || route.origin === 'game'
-  for (const caller of takesPlayers ? ['player', 'nobody'] : ['nobody']) {
-    if (caller === 'player') await renew(world)
-    const headers =
-      caller === 'nobody' ? { origin: portal.origin } : await credentials(world, route, { host, gameToken })
-    const target = targetOf(owner, route, route.address)
-    for (let report = await tell({ target, port, host, headers }); report !== 'done'; report = await tell('next')) {
-      const name = `${caller}, ${(report as { ready: string }).ready}`
-      const held = await leastOf(3, async () => {
-        meter.start()
-        const { status, alive } = (await tell('send')) as { status: number; alive: number }
-        statuses.add(status)
-        if (alive !== 200) wrong.push(`${name}: the other client had ${alive}`)
-        if (status === 500) wrong.push(`${name}: ${status}`)
-        return meter.stop()
-      })
-      if (held.ms >= MOST_MS || held.mb >= MOST_MB) wrong.push(`${name}: ${told(held)}`)
-      if (held.ms > most.ms) most = { name, ...held }
-    }
+  let most = { name: '', ms: 0, allMs: 0, mb: 0 }
+  if (caller === 'player') await renew(world)
+  const headers = caller === 'nobody' ? { origin: portal.origin } : await credentials(world, route, { host, gameToken })
+  const target = targetOf(owner, route, route.address)
+  for (let report = await tell({ target, port, host, headers }); report !== 'done'; report = await tell('next')) {
+    const name = (report as { ready: string }).ready
+    const held = await leastOf(3, async () => {
+      meter.start()
+      const { status, alive } = (await tell('send')) as { status: number; alive: number }
+      statuses.add(status)
+      if (alive !== 200) wrong.push(`${name}: the other client had ${alive}`)
+      if (status === 500) wrong.push(`${name}: ${status}`)
+      return meter.stop()
+    })
+    if (held.ms >= MOST_MS || held.mb >= MOST_MB) wrong.push(`${name}: ${told(held)}`)
+    if (held.allMs > most.allMs) most = { ...held, name, ms: Math.max(held.ms, most.ms) }
+    else most.ms = Math.max(held.ms, most.ms)
   }
   return { wrong, most, statuses }
 }
 
-const told = ({ ms, mb }: Held) => `${ms.toFixed(1)} ms, ${mb.toFixed(0)} MB`
+const told = ({ ms, allMs, mb }: Held) => `${ms.toFixed(1)} of ${allMs.toFixed(1)} ms, ${mb.toFixed(0)} MB`
 
 /** Measures again what was above half of a limit, since a collection of garbage may fall into any stretch. */
 async function leastOf(times: number, measure: () => Promise<Held>): Promise<Held> {
   let least = await measure()
   for (let time = 1; time < times && (least.ms > MOST_MS / 2 || least.mb > MOST_MB / 2); time++) {
     const again = await measure()
-    least = { ms: Math.min(least.ms, again.ms), mb: Math.min(least.mb, again.mb) }
+    least = {
+      ms: Math.min(least.ms, again.ms),
+      allMs: Math.min(least.allMs, again.allMs),
+      mb: Math.min(least.mb, again.mb),
+    }
   }
   return least
 }

@@ -14,6 +14,13 @@ const LONGEST_BYTES = 64 * 1024
 
 const [QUOTE, BACKSLASH, COMMA, OPEN_LIST, CLOSE_LIST, OPEN, CLOSE] = Buffer.from('"\\,[]{}')
 
+/** The number of commas, lists and objects that a long body may have: a list of small values takes many times its bytes. */
+export interface MostValues {
+  most: number
+  /** Makes the error for a body that has more. */
+  refusal(): Error
+}
+
 /** The digests of bodies that were parsed in slices. */
 const digests = new WeakMap<object, string>()
 
@@ -27,17 +34,19 @@ export const digestOfBody = (body: unknown): string | undefined =>
  *
  * @throws InvalidRequest for a body that is not JSON; for a long one also when something in it is longer than 64 KiB,
  *   except the lists at its top
+ * @throws the refusal of a long body with too many values
  */
-export const parseJsonInSlices = (app: FastifyInstance): void => parseJsonBy(app, parseSlices)
+export const parseJsonInSlices = (app: FastifyInstance, values: MostValues): void =>
+  parseJsonBy(app, (body, parse) => parseSlices(body, parse, values))
 
 /**
  * Parses the text of a JSON value as `parse` does. A long one must be an object; the elements of the lists in it are
  * parsed in groups.
  */
-export async function parseSlices(body: Buffer, parse: ParseJson): Promise<unknown> {
+export async function parseSlices(body: Buffer, parse: ParseJson, values?: MostValues): Promise<unknown> {
   if (body.length <= SHORT_BYTES) return parse(body.toString())
   const hash = createHash('sha256')
-  const { outline, lists } = await split(body, hash, parse)
+  const { outline, lists } = await split(body, { hash, parse, values })
   // Each list of the outline has one element, its place among the lists.
   const value = parse(outline)
   if (typeof value !== 'object' || value === null) throw malformed()
@@ -51,8 +60,7 @@ export async function parseSlices(body: Buffer, parse: ParseJson): Promise<unkno
 /** Parses the lists of an object, and returns its text with each of them replaced by its number. */
 async function split(
   body: Buffer,
-  hash: ReturnType<typeof createHash>,
-  parse: ParseJson,
+  { hash, parse, values }: { hash: ReturnType<typeof createHash>; parse: ParseJson; values: MostValues | undefined },
 ): Promise<{ outline: string; lists: unknown[][] }> {
   const lists: unknown[][] = []
   let outline = ''
@@ -61,6 +69,7 @@ async function split(
   let elementFrom = 0
   let depth = 0
   let turnFrom = 0
+  let left = values?.most ?? Number.POSITIVE_INFINITY
   let list: unknown[] | null = null
   const endGroup = (end: number, isWhole: boolean) => {
     const elements = parse(`[${body.toString('utf8', groupFrom, end)}]`) as unknown[]
@@ -86,6 +95,7 @@ async function split(
       at = endOfString(body, at)
       continue
     }
+    if ((byte === COMMA || byte === OPEN || byte === OPEN_LIST) && --left < 0 && values) throw values.refusal()
     if (byte === OPEN || byte === OPEN_LIST) {
       depth++
       if (depth === 2 && byte === OPEN_LIST) {

@@ -271,7 +271,9 @@ function queryOf(text: string): Record<string, string | string[]> {
   const query: Record<string, string | string[]> = Object.create(null)
   for (const [name, value] of new URLSearchParams(text)) {
     const earlier = query[name]
-    query[name] = earlier === undefined ? value : [earlier, value].flat()
+    if (earlier === undefined) query[name] = value
+    else if (Array.isArray(earlier)) earlier.push(value)
+    else query[name] = [earlier, value]
   }
   return query
 }

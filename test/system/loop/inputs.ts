@@ -105,9 +105,14 @@ export const BODIES: Record<string, (target: Target) => [type: string, text: str
     JSON.stringify({
       gameId: known.gameId,
       files: Array.from({ length: 20_000 }, (_, at) => ({
-        ...{ path: `${'folder/'.repeat(60)}${at}.js`, size: at, sha256: at.toString(16).padStart(64, '0') },
+        path: at === 0 ? 'index.html' : `${'folder/'.repeat(60)}${at}.js`,
+        ...{ size: at, sha256: at.toString(16).padStart(64, '0') },
       })),
     }),
+  ],
+  'a manifest of empty objects': ({ known, limit }) => [
+    JSON_TYPE,
+    `{"gameId":${JSON.stringify(known.gameId)},"files":[${fit('{},', limit - 100)}{}]}`,
   ],
   'a manifest that names one file twice': ({ known }) => [
     JSON_TYPE,
@@ -311,23 +316,25 @@ export const UPLOADS: Record<string, () => UploadedFile> = {
   'zip of small files': () => ({
     name: 'x.zip',
     type: 'application/zip',
-    bytes: many(20_000, (at) => [`f/${at}.txt`, `${at}`]),
+    bytes: many(20_000, (at) => [at === 0 ? 'index.html' : `f/${at}.txt`, `${at}`]),
   }),
   'zip of deep folders': () => ({
     name: 'x.zip',
     type: 'application/zip',
-    bytes: many(2000, (at) => [`${'d/'.repeat(400)}${at}.txt`, `${at}`]),
+    bytes: many(2000, (at) => [at === 0 ? 'index.html' : `${'d/'.repeat(240)}${at}.txt`, `${at}`]),
   }),
   'zip of ignore patterns': () => ({
     ...{ name: 'x.zip', type: 'application/zip' },
     bytes: many(2000, (at) =>
-      at === 0 ? ['.gameyardignore', fit('**/*a*a*a*a*a*b\n', 60_000)] : [`${'a'.repeat(120)}/${at}.txt`, `${at}`],
+      at === 0
+        ? ['.gameyardignore', fit('**/*a*a*a*a*a*b\n', 60_000)]
+        : [at === 1 ? 'index.html' : `${'a'.repeat(120)}/${at}.txt`, `${at}`],
     ),
   }),
   'zip of zeros': () => ({
     name: 'x.zip',
     type: 'application/zip',
-    bytes: many(2, (at) => [`${at}.html`, Buffer.alloc(64 * MB)]),
+    bytes: many(2, (at) => [at === 0 ? 'index.html' : `${at}.html`, Buffer.alloc(30 * MB)]),
   }),
   'tar of small files': () => ({ name: 'x.tar', type: 'application/x-tar', bytes: tarOf(SMALL_FILES) }),
   'a file of zeros': () => ({ name: 'x.bin', type: 'application/octet-stream', bytes: ZEROS }),

@@ -41,7 +41,17 @@ t.test('what is no JSON is refused, wherever the fault is', async (t) => {
   for (const text of faulty) await t.rejects(inSlices(text), text.slice(0, 20))
 })
 
-t.test('a part that can not be divided has a bound', async (t) => {
+t.test('a long body has at most so many values, of whatever form', async (t) => {
+  const most = 1 + 2000 * 3 + 5
+  const within = (text: string) => parseSlices(Buffer.from(text), parse, { most, refusal: () => new Error('too many') })
+  const text = JSON.stringify({ a: PADDING })
+  t.same(await within(text), { a: PADDING })
+  await t.rejects(within(JSON.stringify({ a: [...PADDING, ...PADDING.slice(0, 10)] })), { message: 'too many' })
+  const small = ['1,', '{},', '[],', '{"a":1},', '[1,2],'].map((one) => `{"a":[${one.repeat(40_000)}1]}`)
+  for (const many of small) await t.rejects(within(many), { message: 'too many' })
+})
+
+t.test('a part that cannot be divided has a bound', async (t) => {
   const long = JSON.stringify('x'.repeat(70_000))
   const escaped = JSON.stringify('"'.repeat(70_000))
   for (const value of [long, escaped, `[${long}]`, `[[${'1,'.repeat(40_000)}1]]`, `{"b":[${'1,'.repeat(40_000)}1]}`]) {
