@@ -200,7 +200,7 @@ export default [
     name: 'a long list of parameters is copied for each',
     in: 'plugins/oauth-idp',
     find: 'earlier.push(value)',
-    replace: 'query[name] = [...earlier, value]',
+    replace: 'query[name] = [earlier, value].flat()',
     tests: ['system/loop'],
   },
 ]

@@ -33,6 +33,24 @@ interface Debt {
 }
 
 /**
+ * Calls `end` when a response is complete or its client has gone. The client may have gone already, while its credential
+ * was checked, and no event would follow.
+ */
+export function onceClosed({ raw }: { raw: ServerResponse }, end: () => void): void {
+  if (raw.closed) end()
+  else raw.once('close', end)
+}
+
+/** Returns a signal that aborts when the client disconnects before its response is complete. */
+export function abortOnDisconnect(reply: { raw: ServerResponse }): AbortSignal {
+  const gone = new AbortController()
+  onceClosed(reply, () => {
+    if (!reply.raw.writableFinished) gone.abort(new DOMException('The caller has gone away.', 'AbortError'))
+  })
+  return gone.signal
+}
+
+/**
  * Closes connections that clients keep open without a pending request: a body that trickles in after its response, or a
  * response that is not read. Also answers input that is not HTTP. It excludes WebSockets, which are no longer HTTP. The
  * reader of an event stream may be slow, but is disconnected when it reads nothing for minutes. Bounds the connections of

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { TooManyStreams } from '../errors.ts'
+import { onceClosed } from './connections.ts'
 import { callerKey } from './rate-limit.ts'
 
 declare module 'fastify' {
@@ -122,9 +123,7 @@ export class EventStreams {
       release()
     }
     text.once('close', end)
-    // The client may have disconnected earlier, and no further event would report it.
-    if (raw.closed) end()
-    else raw.once('close', end)
+    onceClosed(reply, end)
     reply.server.connections.leaveAlone(raw)
     reply.header('cache-control', 'no-store')
     reply.header('x-accel-buffering', 'no')

@@ -1,4 +1,11 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, preParsingHookHandler, RouteOptions } from 'fastify'
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  preParsingAsyncHookHandler,
+  preParsingHookHandler,
+  RouteOptions,
+} from 'fastify'
 import { RateLimited, StartupError } from '../errors.ts'
 import { type Refusal, sendRefusal } from './connections.ts'
 import { callerKey } from './rate-limit.ts'
@@ -14,6 +21,8 @@ export interface UploadRule {
    * that send long bodies. Default: each body counts from its beginning.
    */
   shortBytes?: number
+  /** Maximum number of bodies in a minute that are not short. For routes that do much work for each byte. */
+  longPerMinute?: number
   /** The key by which uploads are counted; default the player, or else the address. */
   countedBy?: (request: FastifyRequest) => string
 }
@@ -28,6 +37,7 @@ export interface UploadLimits {
 const RETRY_SECONDS = 10
 /** A short body counts as an upload only after this time. */
 const SHORT_MS = 1000
+const MINUTE_MS = 60_000
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -53,7 +63,9 @@ export function installUploadLimits(app: FastifyInstance, limits: UploadLimits):
   const admit =
     (rule: UploadRule): preParsingHookHandler =>
     (request, reply, payload, done) => {
-      const key = rule.countedBy?.(request) ?? ownerOf(request)
+      // A client that disconnected while its credential was checked causes no `close` any more.
+      if (reply.raw.closed) return done(null, payload)
+      const key = keyOf(rule, request)
       let counted = false
       /** @returns false when there are too many concurrent uploads */
       const count = (): boolean => {
@@ -63,7 +75,7 @@ export function installUploadLimits(app: FastifyInstance, limits: UploadLimits):
         counted = true
         return true
       }
-      const short = Number(request.headers['content-length'] ?? Number.NaN) <= (rule.shortBytes ?? 0)
+      const short = isShort(rule, request)
       if (!short && !count()) {
         return done(new RateLimited(RETRY_SECONDS).with({ headers: { 'retry-after': String(RETRY_SECONDS) } }))
       }
@@ -92,13 +104,28 @@ export function installUploadLimits(app: FastifyInstance, limits: UploadLimits):
       done(null, payload)
     }
 
+  const limitLong =
+    (rule: UploadRule, most: number): preParsingAsyncHookHandler =>
+    async (request, _reply, payload) => {
+      if (isShort(rule, request)) return payload
+      const { method, url } = request.routeOptions
+      await app.rateLimiter.take(`upload/${method} ${url}/${keyOf(rule, request)}`, most, MINUTE_MS)
+      return payload
+    }
+
   app.addHook('onRoute', (route) => {
     const rule = route.config?.upload
     if (!rule) return
     mustBound(route, rule)
-    route.preParsing = [...[route.preParsing ?? []].flat(), admit(rule)]
+    const limits = rule.longPerMinute === undefined ? [] : [limitLong(rule, rule.longPerMinute)]
+    route.preParsing = [...[route.preParsing ?? []].flat(), ...limits, admit(rule)]
   })
 }
+
+const isShort = ({ shortBytes = 0 }: UploadRule, { headers }: FastifyRequest): boolean =>
+  Number(headers['content-length'] ?? Number.NaN) <= shortBytes
+
+const keyOf = ({ countedBy }: UploadRule, request: FastifyRequest): string => countedBy?.(request) ?? ownerOf(request)
 
 /** Counts a session and a token of one player together. */
 const ownerOf = (request: FastifyRequest): string => request.principal?.playerId ?? callerKey(request)

@@ -2,11 +2,11 @@ import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { isPlatformError } from '../../core/errors.ts'
 import { callerOf } from '../../core/http/auth.ts'
+import { abortOnDisconnect } from '../../core/http/connections.ts'
 import { allowAnyOrigin } from '../../core/http/cors.ts'
 import type { Replay } from '../../core/http/idempotency.ts'
 import { callerAddress } from '../../core/http/rate-limit.ts'
 import type { Routes } from '../../core/http/routes.ts'
-import { abortOnDisconnect } from './abort-on-disconnect.ts'
 import { type AiLimits, CreditsView, GenerateRequest, Generation, generationBytes } from './schemas.ts'
 
 const constraints = { origin: 'portal' } as const

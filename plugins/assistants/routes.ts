@@ -4,6 +4,7 @@ import { createMcpHandler } from '@modelcontextprotocol/server'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Unauthorized } from '../../core/errors.ts'
 import { callerOf } from '../../core/http/auth.ts'
+import { abortOnDisconnect, onceClosed } from '../../core/http/connections.ts'
 import { allowAnyOrigin } from '../../core/http/cors.ts'
 import { parseLongTexts } from '../../core/http/limits/json-texts.ts'
 import type { Routes } from '../../core/http/routes.ts'
@@ -20,6 +21,8 @@ const constraints = { origin: 'portal' } as const
 /** `deploy_files` and `asset_upload` carry files as text, which makes binary ones a third longer. */
 const MOST_BYTES = 32 * 1024 ** 2
 const SHORT_BYTES = 1024 ** 2
+/** The longer messages of one caller in a minute. */
+const LONG_PER_MINUTE = 30
 /** Direct calls are short reads, which neither stop nor report progress. */
 const DIRECT = { mcpReq: { signal: new AbortController().signal, notify: async () => {} } }
 
@@ -73,7 +76,7 @@ export const routes =
     app.post(
       '/mcp',
       {
-        config: { auth, upload: { maxBytes: MOST_BYTES, shortBytes: SHORT_BYTES } },
+        config: { auth, upload: { maxBytes: MOST_BYTES, shortBytes: SHORT_BYTES, longPerMinute: LONG_PER_MINUTE } },
         constraints,
         bodyLimit: MOST_BYTES,
         schema: {
@@ -147,12 +150,6 @@ export const routes =
     }
   }
 
-/** Calls `end` when the response has ended. The client may have gone already, and no event would follow. */
-function onceClosed({ raw }: FastifyReply, end: () => void): void {
-  if (raw.closed) end()
-  else raw.once('close', end)
-}
-
 /** Sends a body that is serialised already. */
 const asText = (payload: unknown) => payload as string
 
@@ -184,16 +181,13 @@ interface Message {
  * @param cancelled aborts when the client cancels by another request
  */
 function webRequest(request: FastifyRequest, reply: FastifyReply, uri: string, cancelled?: AbortSignal): Request {
-  const gone = new AbortController()
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) gone.abort(new DOMException('The caller has gone away.', 'AbortError'))
-  })
+  const gone = abortOnDisconnect(reply)
   const headers = new Headers()
   for (const name of PASSED) {
     const value = request.headers[name]
     if (typeof value === 'string') headers.set(name, value)
   }
-  const signal = cancelled ? AbortSignal.any([gone.signal, cancelled]) : gone.signal
+  const signal = cancelled ? AbortSignal.any([gone, cancelled]) : gone
   return new Request(uri, { method: request.method, headers, signal })
 }
 

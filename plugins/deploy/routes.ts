@@ -41,6 +41,9 @@ const VALUES_PER_FILE = 5
  * The size up to which requests run without a concurrency limit. Most deploys, of up to some thousand files, are below.
  */
 const SHORT_ANNOUNCEMENT = 1024 ** 2
+/** The announcements of one caller in a minute. One of 20,000 files takes half a second of the processor. */
+const ANNOUNCEMENTS_PER_MINUTE = 60
+const LONG_PER_MINUTE = 12
 /** The number of upload addresses that are written in one turn of the event loop. */
 const UPLOADS_IN_ONE_PIECE = 500
 /** The maximum number of concurrent uploads of one deploy. The CLI sends eight. */
@@ -196,7 +199,12 @@ const announcement =
     app.post(
       '/api/deploy',
       {
-        config: { ...publishes, idempotent: { replay }, upload: { maxBytes, shortBytes: SHORT_ANNOUNCEMENT } },
+        config: {
+          ...publishes,
+          idempotent: { replay },
+          rateLimit: { max: ANNOUNCEMENTS_PER_MINUTE, timeWindow: 60_000 },
+          upload: { maxBytes, shortBytes: SHORT_ANNOUNCEMENT, longPerMinute: LONG_PER_MINUTE },
+        },
         constraints,
         bodyLimit: maxBytes,
         schema: {

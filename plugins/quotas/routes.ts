@@ -1,6 +1,6 @@
 import { actorOf, callerOf, TOKENS_AND_SESSION } from '../../core/http/auth.ts'
 import type { Routes } from '../../core/http/routes.ts'
-import { LimitChanges, PlayerParams, PlayerQuotas, Usage } from './schemas.ts'
+import { LimitChanges, PlayerParams, PlayerQuotas, USAGE_RATE_LIMIT, Usage } from './schemas.ts'
 
 const constraints = { origin: 'portal' } as const
 
@@ -15,7 +15,7 @@ export const routes: Routes = async (app) => {
   app.get(
     '/api/usage',
     {
-      config: { auth: { scope: 'games:read', accepts: TOKENS_AND_SESSION } },
+      config: { auth: { scope: 'games:read', accepts: TOKENS_AND_SESSION }, rateLimit: USAGE_RATE_LIMIT },
       constraints,
       schema: {
         summary: 'What you may have, what you have, and what takes most room',

@@ -28,6 +28,9 @@ export type LimitOverrides = { [Name in QuotaName]?: number | null }
 /** The effective limits of one player; null is no limit. */
 export type PlayerLimits = { [Name in QuotaName]: number | null }
 
+/** How often a caller may ask for a usage, which examines the files of the largest deploys. */
+export const USAGE_RATE_LIMIT = { max: 60, timeWindow: 60_000 }
+
 const Limit = Type.Union([Type.Integer(), Type.Null()], { description: 'null: no limit.' })
 const Quota = Type.Object({ used: Type.Integer(), limit: Limit })
 

@@ -123,16 +123,17 @@ t.test('an honest player publishes while others hold as many uploads as they can
 t.test('the security model lists every route that takes a long body, with its limits', async (t) => {
   const { app } = await startPlatform(t)
   const text = readFileSync(join(import.meta.dirname, '../../docs/security-model.md'), 'utf8')
-  const documented = [...text.matchAll(/^\| `((?:POST|PUT|PATCH) \/\S+)` +\| +([^|]+?) +\| +([^|]+?) +\|$/gm)].map(
-    ([, route, bytes, atOnce]) => `${route} ${bytes} ${atOnce}`,
-  )
+  const documented = [
+    ...text.matchAll(/^\| `((?:POST|PUT|PATCH) \/\S+)` +\| +([^|]+?) +\| +([^|]+?) +\| +([^|]*?) *\|$/gm),
+  ].map(([, route, bytes, atOnce, perMinute]) => `${route} ${bytes} ${atOnce} ${perMinute}`)
   const declared = app.routeTable.entries.flatMap(({ method, url, upload }) => {
     if (!upload) return []
     const short = upload.shortBytes ? ` above ${formatBytes(upload.shortBytes)}` : ''
     const atOnce = upload.atOnce
       ? `${upload.atOnce} a deploy`
       : `${app.config.limits.uploadsPerPlayer} a player${short}`
-    return [`${method} ${url} ${formatBytes(upload.maxBytes)} ${atOnce}`]
+    const perMinute = upload.longPerMinute ? `${upload.longPerMinute}${short}` : ''
+    return [`${method} ${url} ${formatBytes(upload.maxBytes)} ${atOnce} ${perMinute}`]
   })
   t.same(documented.sort(), declared.sort())
   const { uploadBytesPerSecond, uploadWindowSeconds } = app.config.limits

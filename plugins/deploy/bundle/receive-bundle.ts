@@ -67,6 +67,8 @@ async function contentsBehind(deploys: Deploys, deployId: string, url: string): 
 
 async function storeEntries(deploys: Deploys, deployId: string, contents: Contents, body: Readable): Promise<void> {
   const { uploads } = deploys
+  // A file that has arrived is not stored again, however often it is sent.
+  const wanted = new Set(await uploads.missing(deployId, contents))
   const batches = new BatchWriter((files) => uploads.storeAll(deployId, files))
   const seen = new Set<string>()
   try {
@@ -77,6 +79,7 @@ async function storeEntries(deploys: Deploys, deployId: string, contents: Conten
       if (seen.has(name)) throw new InvalidBundle(`${name} is in it twice`)
       seen.add(name)
       if (size !== file.size) throw new SizeMismatch(file.path, file.size, size)
+      if (!wanted.has(name)) continue
       if (size > BATCHED_FILE_BYTES) {
         await storeLarge(deploys, deployId, { sha256: name, ...file }, Readable.from(chunks(), { objectMode: false }))
         continue

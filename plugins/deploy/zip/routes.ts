@@ -5,6 +5,7 @@ import Type from 'typebox'
 import { Spool, UploadCut } from '../../../core/data/spool.ts'
 import { InvalidRequest, isPlatformError, PayloadTooLarge } from '../../../core/errors.ts'
 import { callerOf } from '../../../core/http/auth.ts'
+import { abortOnDisconnect } from '../../../core/http/connections.ts'
 import { drainBody } from '../../../core/http/drain-body.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { showDeploys } from '../pages/routes.ts'
@@ -18,6 +19,8 @@ const LONGEST_MESSAGE = 500
 const LONGEST_PATH = 512
 /** The overhead of multipart. */
 const ENVELOPE_BYTES = 64 * 1024
+/** The archives of one player in a minute. One of 20,000 small files takes some seconds of the processor. */
+const ARCHIVES_PER_MINUTE = 12
 
 /** The target of the archive form on a game's deploy page. */
 export const zipRoutes =
@@ -72,17 +75,16 @@ export const zipRoutes =
     app.post(
       '/games/:slug/deploys',
       {
-        config: { auth: 'session', page: true, upload },
+        config: { auth: 'session', page: true, upload: { ...upload, longPerMinute: ARCHIVES_PER_MINUTE } },
         constraints: { origin: 'portal' },
         onRequest: mustOwn,
         schema: { params: Params, hide: true },
       },
       async (request, reply: FastifyReply) => {
         const { slug } = request.params as { slug: string }
-        const gone = new AbortController()
-        reply.raw.once('close', () => gone.abort())
+        const gone = abortOnDisconnect(reply)
         try {
-          const { skipped, folder } = await publish(request, slug, gone.signal)
+          const { skipped, folder } = await publish(request, slug, gone)
           return reply.redirect(`/games/${slug}/deploys?published=${skipped}${folder ? '&unwrapped' : ''}`, 303)
         } catch (error) {
           if (!isPlatformError(error) || error.statusCode === 404) throw error

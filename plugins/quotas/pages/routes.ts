@@ -4,7 +4,7 @@ import { InvalidRequest } from '../../../core/errors.ts'
 import { actorOf, adminPage, callerOf } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { type PageOptions, renderPage } from '../../../core/pages/index.ts'
-import { type LimitChanges, PlayerParams, QUOTA_NAMES, type QuotaName } from '../schemas.ts'
+import { type LimitChanges, PlayerParams, QUOTA_NAMES, type QuotaName, USAGE_RATE_LIMIT } from '../schemas.ts'
 import { PlayerQuotasPage, PlayersPage } from './players-page.ts'
 import { UsagePage } from './usage-page.ts'
 
@@ -19,7 +19,8 @@ export const pages: Routes = async (app) => {
   const { quotas, identity } = app
   identity.settings.push({ label: 'Storage', href: '/settings/storage', order: 50 })
 
-  app.get('/settings/storage', { ...signedIn, schema: { querystring: Done } }, async (request, reply) => {
+  const options = { ...signedIn, config: { ...signedIn.config, rateLimit: USAGE_RATE_LIMIT } }
+  app.get('/settings/storage', { ...options, schema: { querystring: Done } }, async (request, reply) => {
     const usage = await quotas.usage(callerOf(request).playerId)
     const labels = new Map([...quotas.kinds].map(([kind, { label }]) => [kind, label]))
     return page(request, reply, {

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import type { UploadRule } from '../../../core/http/uploads.ts'
@@ -134,6 +135,47 @@ t.test('a rule counts whose uploads it says', async (t) => {
   const begun = await Promise.all([1, 2, 3, 4, 5, 6].map(() => upload(t, port, 3)))
   for (const { socket } of begun) socket.write('abc')
   for (const { answer } of begun) t.match(await answer, /^HTTP\/1.1 200 /)
+})
+
+t.test('a rule may limit the long bodies of a minute', async (t) => {
+  const rule = { maxBytes: MiB, shortBytes: 3, longPerMinute: 2 }
+  const port = await listening(t, { rule, limits: { rateLimits: true } })
+  const send = async (text: string) => {
+    const { socket, answer } = await upload(t, port, text.length)
+    socket.write(text)
+    return (await answer).slice(9, 12)
+  }
+  t.same([await send('long'), await send('long'), await send('long'), await send('abc')], ['200', '200', '429', '200'])
+})
+
+t.test('a client that goes while its credential is checked keeps no place', async (t) => {
+  const checked = Promise.withResolvers<void>()
+  const hold = Promise.withResolvers<void>()
+  const handled = Promise.withResolvers<void>()
+  const late = definePlugin({ name: 'late' }, async (app) => {
+    const check = async () => {
+      checked.resolve()
+      await hold.promise
+    }
+    const options = { config: { auth: 'none' as const, upload: { maxBytes: MiB } }, constraints: { origin: 'portal' } }
+    app.put('/late', { ...options, onRequest: check }, async () => handled.resolve())
+  })
+  const app = await startKernel(t, {
+    plugins: [takes({ maxBytes: MiB }), late],
+    config: { limits: { rateLimits: false, uploadsPerPlayer: 1 } },
+  })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = app.server.address() as { port: number }
+  const gone = await upload(t, port, 10, '/late')
+  await checked.promise
+  gone.socket.destroy()
+  const connections = promisify(app.server.getConnections.bind(app.server))
+  await until(async () => (await connections()) === 0)
+  hold.resolve()
+  await handled.promise
+  const { socket, answer } = await upload(t, port, 3)
+  socket.write('abc')
+  t.match(await answer, /^HTTP\/1.1 200 /)
 })
 
 t.test('a route that takes uploads without a bound stops the start', async (t) => {

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -56,7 +56,12 @@ t.test('a build arrives in one request, and nothing of it is asked for again', a
   t.same(new Set(await missingOf(bundle)), digestsOf(FILES))
   t.same(await send(bundle, tarOf(FILES)), { status: 204 })
   t.same(await missingOf(bundle), [])
+  // Each batch of new files has a journal, which is kept for half a minute.
+  const journals = () => readdirSync(join(platform.app.config.dataDir, 'blobs', '~journals'))
+  const before = journals()
+  t.ok(before.length > 0)
   t.same(await send(bundle, tarOf(FILES)), { status: 204 }, 'again')
+  t.same(journals(), before, 'files that have arrived are not stored again')
   t.equal((await program.post(`/api/deploy/${deployId}/finalize`)).status, 200)
   const expected = Object.fromEntries(Object.entries(FILES).map(([path, bytes]) => [path, String(bytes)]))
   t.same(await liveBuild(platform, game.id), expected)
