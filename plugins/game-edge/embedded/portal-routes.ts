@@ -41,8 +41,10 @@ export const portalRoutes: Routes = async (app) => {
 
 /** Returns the game of the address if its caller may play it here. @throws NotFound, Suspended */
 async function playableGame(app: FastifyInstance, request: FastifyRequest): Promise<Game> {
-  const game = await app.games.bySlug((request.params as { slug: string }).slug)
-  if (!game?.hosted || !app.games.visibleTo(callerOf(request).playerId, game)) throw new NotFound('game')
+  const found = await app.games.bySlug((request.params as { slug: string }).slug)
+  const game = app.games.mustBeSeenBy(callerOf(request).playerId, found)
+  if (!game.hosted) throw new NotFound('game')
+  // Its owner sees the page of a suspended game, but nobody plays it.
   if (game.suspended) throw new Suspended()
   return game
 }

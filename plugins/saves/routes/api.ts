@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { Forbidden, MissingScope, NotFound } from '../../../core/errors.ts'
+import { Forbidden, MissingScope } from '../../../core/errors.ts'
 import { callerOf } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { Suspended } from '../../games/index.ts'
@@ -40,7 +40,6 @@ async function identify(app: FastifyInstance, request: FastifyRequest): Promise<
       headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${SCOPE}"` },
     })
   }
-  if (!app.games.visibleTo(playerId, game)) throw new NotFound('game')
-  if (game.suspended) throw new Suspended()
+  if (app.games.mustBeSeenBy(playerId, game).suspended) throw new Suspended()
   return { gameId: game.id, playerId }
 }
