@@ -140,4 +140,18 @@ export default [
     replace: 'game.id.length > 0',
     tests: ['system/hidden-games'],
   },
+  {
+    name: 'a game that is deleted during a change of it is changed',
+    in: 'core/data',
+    find: 'for (const recheck of this.#requestChecks.get(caller)?.values() ?? []) await recheck(statements)',
+    replace: '',
+    tests: ['system/ended-games'],
+  },
+  {
+    name: 'a save is kept in a game that is suspended meanwhile',
+    in: 'plugins/games',
+    find: 'if (game.suspended !== null) throw new Suspended()',
+    replace: '',
+    tests: ['system/ended-games'],
+  },
 ]

@@ -9,6 +9,7 @@ import { SLUG_REST_MS } from './addresses/slugs.ts'
 import { GameRow } from './entities.ts'
 import { Suspended } from './errors.ts'
 import { readGames } from './read-games.ts'
+import { mustStillOwn, mustStillPlay } from './recheck.ts'
 import { isReady } from './record.ts'
 import type { Game } from './schemas.ts'
 import { isShown } from './shown.ts'
@@ -43,7 +44,7 @@ export type LookupParts = Pick<GamesParts, 'db' | 'clock' | 'events' | 'origins'
 
 /**
  * Finds games, and announces their changes. There are four views of games: `isShown`, `shown` and `shownIn` of everybody
- * (as are the lists of `Catalog`), `mustSee` and `seenBy` of a viewer, `mustOwn` and `list` of the owner, and
+ * (as are the lists of `Catalog`), `mustSee`, `seenBy` and `mustPlay` of a viewer, `mustOwn` and `list` of the owner, and
  * `evenDeleted` of the staff. `get`, `byId`, `byIds`, `bySlug`, `byClient` and `movedFrom` find every game that is not
  * deleted, for the platform's own work; what they return is shown to nobody without one of the views.
  */
@@ -119,6 +120,26 @@ export class GameLookup {
     return game
   }
 
+  /**
+   * Finds a game that a player may play now: its owner can't play a suspended one either. All further transactions of
+   * the request check it again.
+   *
+   * @throws NotFound, Suspended
+   */
+  mustPlay(playerId: string, found: Game | null): Game {
+    const game = this.mustBeSeenBy(playerId, found)
+    if (game.suspended) throw new Suspended()
+    this.recheckPlay(playerId, game.id)
+    return game
+  }
+
+  /** Makes all further transactions of the request check that a player may still play a game. */
+  recheckPlay(playerId: string, gameId: string): void {
+    this.#parts.db.recheck(`game ${gameId}`, (statements) =>
+      mustStillPlay(this.#parts.db, statements, gameId, playerId),
+    )
+  }
+
   /** Does the same as `shown` in the caller's transaction, for changes that depend on it. */
   async shownIn(em: SqlEntityManager, ids: readonly string[]): Promise<ReadonlySet<string>> {
     const shown = { id: { $in: [...ids] }, visibility: 'public', suspendedAt: null, deletedAt: null } as const
@@ -163,13 +184,16 @@ export class GameLookup {
   }
 
   /**
-   * Returns a game of the player.
+   * Returns a game of the player. All further transactions of the request check again that it is the player's, and not
+   * deleted.
    *
    * @throws NotFound also for another player's game, so that its existence stays hidden
    */
   async mustOwn(playerId: string, idOrSlug: string): Promise<Game> {
     const game = await this.get(idOrSlug)
     if (game.ownerId !== playerId) throw new NotFound('game')
+    const { db } = this.#parts
+    db.recheck(`game ${game.id}`, (statements) => mustStillOwn(db, statements, game.id, playerId))
     return game
   }
 

@@ -37,7 +37,7 @@ export class Remixes {
    */
   async mustBeOffered(playerId: string, idOrSlug: string): Promise<Game> {
     const { games } = this.#parts
-    const game = await games.mustSee(playerId, idOrSlug)
+    const game = games.mustPlay(playerId, await games.get(idOrSlug))
     if (!game.settings.remix || !games.isShown(game)) throw new RemixNotAllowed()
     if (!this.isOffered(game)) throw new NothingToRemix()
     return game

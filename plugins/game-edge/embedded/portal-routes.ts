@@ -3,7 +3,7 @@ import Type from 'typebox'
 import { NotFound } from '../../../core/errors.ts'
 import { callerOf } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
-import { type Game, Suspended } from '../../games/index.ts'
+import type { Game } from '../../games/index.ts'
 import { SIGN_IN_SCOPE } from '../sign-in/flow.ts'
 
 const Ticket = Type.Object({
@@ -42,9 +42,7 @@ export const portalRoutes: Routes = async (app) => {
 /** Returns the game of the address if its caller may play it here. @throws NotFound, Suspended */
 async function playableGame(app: FastifyInstance, request: FastifyRequest): Promise<Game> {
   const found = await app.games.bySlug((request.params as { slug: string }).slug)
-  const game = app.games.mustBeSeenBy(callerOf(request).playerId, found)
+  const game = app.games.mustPlay(callerOf(request).playerId, found)
   if (!game.hosted) throw new NotFound('game')
-  // Its owner sees the page of a suspended game, but nobody plays it.
-  if (game.suspended) throw new Suspended()
   return game
 }

@@ -2,7 +2,6 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Forbidden, MissingScope } from '../../../core/errors.ts'
 import { callerOf } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
-import { Suspended } from '../../games/index.ts'
 import type { SaveOwner } from '../save-rows.ts'
 import type { SaveLimits } from '../schemas.ts'
 import { saveRoutes } from './save-routes.ts'
@@ -40,6 +39,5 @@ async function identify(app: FastifyInstance, request: FastifyRequest): Promise<
       headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${SCOPE}"` },
     })
   }
-  if (app.games.mustBeSeenBy(playerId, game).suspended) throw new Suspended()
-  return { gameId: game.id, playerId }
+  return { gameId: app.games.mustPlay(playerId, game).id, playerId }
 }

@@ -130,7 +130,7 @@ t.test('only what its maker lets go is copied, and only while it may be seen', a
 })
 
 inFull(t)?.test('a version counts in the quotas, and waits for approval, as any new game', async (t) => {
-  const limits = { gamesPerPlayer: 1, storageBytesPerPlayer: 60 }
+  const limits = { gamesPerPlayer: 1, storageBytesPerPlayer: 400 }
   const { platform, other, remix } = await openPlatform(t, { limits })
   t.equal((await other.post(remix, {})).status, 201)
   t.match(await other.post(remix, {}), { status: 403, body: { error: { code: 'quota_exceeded' } } })
