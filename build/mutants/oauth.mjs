@@ -294,7 +294,7 @@ export default [
   {
     name: 'transactions of a request do not read the caller again',
     in: 'core/data',
-    find: 'await check(statementsOf(em), caller, { alone })',
+    find: 'await check(statements, caller, options)',
     replace: '',
     tests: ['system/ended-callers'],
   },

@@ -269,8 +269,8 @@ export default [
   {
     name: 'a suspended game is served from memory',
     in: 'plugins/game-edge',
-    find: ' || site.game.suspended || !site.game.playable) return false',
-    replace: ') return false',
+    find: 'if (!site || !app.games.isShown(site.game) || !site.game.playable) return false',
+    replace: "if (site?.game.visibility !== 'public') return false",
     tests: ['plugins/game-edge/fast-path'],
   },
   {

@@ -26,6 +26,9 @@ export interface Statements {
  */
 export type CallerCheck = (statements: Statements, caller: Caller, options: { alone: boolean }) => Promise<void>
 
+/** Throws when what a request relies on is no longer so; see `Database.recheck`. */
+export type RequestCheck = (statements: Statements) => Promise<void>
+
 /** A table that a plugin declares. */
 export type Entity = EntitySchema | EntityClass<unknown>
 
@@ -110,6 +113,8 @@ export class Database {
   readonly #tracing: Tracing
   readonly #options: DatabaseOptions
   #callerCheck: CallerCheck | null = null
+  /** The checks of each request, by key. A request has a `Caller` of its own. */
+  readonly #requestChecks = new WeakMap<Caller, Map<string, RequestCheck>>()
 
   private constructor(driver: DatabaseDriver, orm: MikroORM, options: DatabaseOptions) {
     this.dialect = driver.dialect
@@ -174,21 +179,50 @@ export class Database {
   }
 
   /**
+   * Makes every later transaction of the current request begin with another check: what was found before the transaction,
+   * such as a game, must still be so in it. The check locks what it reads. Outside of a request it does nothing.
+   *
+   * @param key replaces an earlier check of the same key
+   */
+  recheck(key: string, check: RequestCheck): void {
+    const caller = currentCaller()
+    if (!caller) return
+    const checks = this.#requestChecks.get(caller)
+    if (checks) checks.set(key, check)
+    else this.#requestChecks.set(caller, new Map([[key, check]]))
+  }
+
+  /** Ends such a check, for a request that itself ends what it relied on. */
+  endRecheck(key: string): void {
+    const caller = currentCaller()
+    if (caller) this.#requestChecks.get(caller)?.delete(key)
+  }
+
+  /** Adds to the work of a transaction what must still be so. */
+  #checked<Context, Result>(
+    work: (context: Context) => Promise<Result>,
+    statementsIn: (context: Context) => Statements,
+    options: { alone: boolean },
+  ): (context: Context) => Promise<Result> {
+    const [caller, check] = [currentCaller(), this.#callerCheck]
+    if (!caller || !check) return work
+    return async (context) => {
+      const statements = statementsIn(context)
+      await check(statements, caller, options)
+      for (const recheck of this.#requestChecks.get(caller)?.values() ?? []) await recheck(statements)
+      return work(context)
+    }
+  }
+
+  /**
    * Runs `work` in one transaction, which commits when `work` resolves and rolls back when it rejects. In a request it
-   * first reads the caller again (core/observe/caller.ts).
+   * first reads the caller again (core/observe/caller.ts), and makes the checks of `recheck`.
    *
    * @param options.alone for work that ends the caller's account or changes its address: the caller's other
    *   transactions wait meanwhile
    */
   transaction<T>(work: (em: SqlEntityManager) => Promise<T>, { alone = false } = {}): Promise<T> {
-    const [caller, check] = [currentCaller(), this.#callerCheck]
-    const checked =
-      caller && check
-        ? async (em: SqlEntityManager) => {
-            await check(statementsOf(em), caller, { alone })
-            return work(em)
-          }
-        : work
+    const checked = this.#checked(work, statementsOf, { alone })
     return this.#span('transaction', '', () => this.em().transactional((em) => checked(em as SqlEntityManager)))
   }
 
@@ -225,17 +259,10 @@ export class Database {
    * Runs `work` in a short transaction of prepared statements, for work that many requests do concurrently. It resolves
    * when the transaction is as durable as any other. On SQLite concurrent calls share one commit, and so one wait for
    * the disk; a call that fails is rolled back alone. `work` must wait for nothing but its own statements, since other
-   * calls queue behind it. In a request it first reads the caller again (core/observe/caller.ts).
+   * calls queue behind it. In a request it begins with the same checks as `transaction`.
    */
   groupCommit<T>(work: (statements: Statements) => Promise<T>): Promise<T> {
-    const [caller, check] = [currentCaller(), this.#callerCheck]
-    const checked =
-      caller && check
-        ? async (statements: Statements) => {
-            await check(statements, caller, { alone: false })
-            return work(statements)
-          }
-        : work
+    const checked = this.#checked(work, (statements: Statements) => statements, { alone: false })
     return this.#span('transaction', '', () => this.#driver.groupCommit(checked))
   }
 

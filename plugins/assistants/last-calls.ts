@@ -39,7 +39,7 @@ export class LastCalls {
     this.#latest.clear()
     for (const { playerId, clientId, at, tool, game } of calls) {
       try {
-        const slug = game && (await this.#app.games.get(game).catch(() => null))?.slug
+        const slug = game && (await this.#app.games.mustSee(playerId, game).catch(() => null))?.slug
         await this.#app.identity.consents.noteUse(playerId, clientId, { at, what: slug ? `${tool}, ${slug}` : tool })
       } catch (error) {
         this.#app.log.warn({ err: error }, 'storing the last use of an assistant failed')

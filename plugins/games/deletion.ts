@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import { NotFound } from '../../core/errors.ts'
 import { GameActivityRow } from './activity/entities.ts'
@@ -43,7 +44,11 @@ export class GameDeletion {
   async remove(playerId: string, gameId: string): Promise<Game> {
     const game = await this.#games.mustOwn(playerId, gameId)
     const deletedAt = this.#parts.clock.now()
+    // The rest of the request is about a deleted game.
+    this.#parts.db.endRecheck(`game ${game.id}`)
     await this.#parts.db.transaction(async (em) => {
+      // Waits for changes that have checked the game in their transaction (recheck.ts).
+      await em.findOne(GameRow, { id: game.id }, { fields: ['id'], lockMode: LockMode.PESSIMISTIC_WRITE })
       const rows = await em.nativeUpdate(GameRow, { id: game.id, deletedAt: null }, { deletedAt, updatedAt: deletedAt })
       if (rows === 0) throw new NotFound('game')
       await em.nativeUpdate(GameSlug, { slug: game.slug, gameId: game.id }, { freedAt: deletedAt })

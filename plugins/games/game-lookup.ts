@@ -7,9 +7,12 @@ import { cutPage, type PageQuery } from '../../core/http/pagination.ts'
 import { isId } from '../../core/ids.ts'
 import { SLUG_REST_MS } from './addresses/slugs.ts'
 import { GameRow } from './entities.ts'
+import { Suspended } from './errors.ts'
 import { readGames } from './read-games.ts'
+import { mustStillOwn, mustStillPlay } from './recheck.ts'
 import { isReady } from './record.ts'
 import type { Game } from './schemas.ts'
+import { isShown } from './shown.ts'
 
 declare module '../../core/events.ts' {
   interface DomainEvents {
@@ -39,7 +42,12 @@ export type GamesParts = Pick<
 /** The dependencies of lookups. A shell command has only these. */
 export type LookupParts = Pick<GamesParts, 'db' | 'clock' | 'events' | 'origins'>
 
-/** Finds games, and announces their changes. */
+/**
+ * Finds games, and announces their changes. There are four views of games: `isShown`, `shown` and `shownIn` of everybody
+ * (as are the lists of `Catalog`), `mustSee`, `seenBy` and `mustPlay` of a viewer, `mustOwn` and `list` of the owner, and
+ * `evenDeleted` of the staff. `get`, `byId`, `byIds`, `bySlug`, `byClient` and `movedFrom` find every game that is not
+ * deleted, for the platform's own work; what they return is shown to nobody without one of the views.
+ */
 export class GameLookup {
   /** Whether a deploy of a game is served as a preview. The plugin that owns deploys sets this; by default none is. */
   hasPreview: (gameId: string, short: string) => Promise<boolean> = async () => false
@@ -79,10 +87,60 @@ export class GameLookup {
     return this.#one('g.id = ?', [id])
   }
 
+  /** Whether everybody may see a game: it is public and not suspended. */
+  isShown(game: Game): boolean {
+    return isShown(game)
+  }
+
+  /** Returns those of these games that everybody may see, unordered. */
+  async shown(ids: readonly string[]): Promise<Game[]> {
+    return (await this.byIds(ids)).filter(isShown)
+  }
+
+  /** Returns those of these games that a player may see and that are not suspended, by id. */
+  async seenBy(playerId: string, ids: readonly string[]): Promise<ReadonlyMap<string, Game>> {
+    const games = (await this.byIds(ids)).filter((game) => !game.suspended && this.visibleTo(playerId, game))
+    return new Map(games.map((game) => [game.id, game]))
+  }
+
   /**
-   * Returns those of these games that everybody may see: public, and neither suspended nor deleted. It reads them in the
-   * caller's transaction, for changes that depend on it.
+   * Finds a game for a viewer, who is null when nobody is signed in.
+   *
+   * @throws NotFound also for a private game that the viewer may not see
+   * @throws Suspended for everybody but the owner
    */
+  async mustSee(viewerId: string | null, idOrSlug: string): Promise<Game> {
+    return this.mustBeSeenBy(viewerId, await this.get(idOrSlug))
+  }
+
+  /** Does the same with a game that was looked up by something else. @throws as `mustSee` */
+  mustBeSeenBy(viewerId: string | null, game: Game | null): Game {
+    if (!game || !this.visibleTo(viewerId, game)) throw new NotFound('game')
+    if (game.suspended && game.ownerId !== viewerId) throw new Suspended()
+    return game
+  }
+
+  /**
+   * Finds a game that a player may play now: its owner can't play a suspended one either. All further transactions of
+   * the request check it again.
+   *
+   * @throws NotFound, Suspended
+   */
+  mustPlay(playerId: string, found: Game | null): Game {
+    const game = this.mustBeSeenBy(playerId, found)
+    if (game.suspended) throw new Suspended()
+    this.recheckPlay(playerId, game.id)
+    return game
+  }
+
+  /** Makes all further transactions of the request check that a player may still play a game. */
+  recheckPlay(playerId: string, gameId: string): void {
+    this.#parts.db.recheck(`game ${gameId}`, (statements) =>
+      mustStillPlay(this.#parts.db, statements, gameId, playerId),
+    )
+  }
+
+  /** Does the same as `shown` in the caller's transaction, for changes that depend on it. */
   async shownIn(em: SqlEntityManager, ids: readonly string[]): Promise<ReadonlySet<string>> {
     const shown = { id: { $in: [...ids] }, visibility: 'public', suspendedAt: null, deletedAt: null } as const
     return new Set((await em.find(GameRow, shown, { fields: ['id'] })).map(({ id }) => id))
@@ -126,17 +184,20 @@ export class GameLookup {
   }
 
   /**
-   * Returns a game of the player.
+   * Returns a game of the player. All further transactions of the request check again that it is the player's, and not
+   * deleted.
    *
    * @throws NotFound also for another player's game, so that its existence stays hidden
    */
   async mustOwn(playerId: string, idOrSlug: string): Promise<Game> {
     const game = await this.get(idOrSlug)
     if (game.ownerId !== playerId) throw new NotFound('game')
+    const { db } = this.#parts
+    db.recheck(`game ${game.id}`, (statements) => mustStillOwn(db, statements, game.id, playerId))
     return game
   }
 
-  /** Whether a player, or a visitor (null), may see a game. */
+  /** Whether a player, or a visitor (null), may see a game while it is not suspended. */
   visibleTo(playerId: string | null, game: Game): boolean {
     if (game.visibility === 'public') return true
     return playerId !== null && (game.ownerId === playerId || game.invitedIds.includes(playerId))

@@ -124,7 +124,7 @@ export class Jams {
   async submit(playerId: string, gameIdOrSlug: string): Promise<void> {
     const { db, clock, games } = this.#parts
     const game = await games.mustOwn(playerId, gameIdOrSlug)
-    if (!games.isReady(game) || game.visibility !== 'public') throw new NotPlayable()
+    if (!games.isReady(game) || !games.isShown(game)) throw new NotPlayable()
     await db.transaction(async (em) => {
       const jam = await mustBeOn(em)
       if (!jam.submissionsOpen) throw new SubmissionsClosed()
@@ -255,10 +255,9 @@ export class Jams {
     return { jam, ranked: placesOf(jam.categories, tallies, shown) }
   }
 
-  /** Returns the public games among these that are not suspended, with their owners' names. */
+  /** Returns those of these games that everybody may see, with their owners' names. */
   async #gamesOf(ids: readonly string[]): Promise<{ game: Game; shown: JamGame }[]> {
-    const all = await this.#parts.games.byIds(ids)
-    const games = all.filter(({ visibility, suspended }) => visibility === 'public' && !suspended)
+    const games = await this.#parts.games.shown(ids)
     const names = await this.#parts.identity.players.namesOf(games.map(({ ownerId }) => ownerId))
     return games.map((game) => {
       const { id: gameId, slug, title, coverUrl, playUrl, ownerId } = game

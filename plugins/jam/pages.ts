@@ -52,7 +52,7 @@ export const pages: Routes = async (app) => {
       viewer ? app.jams.votesOf(viewer.id, jam.id) : {},
       viewer ? app.games.list(viewer.id, { limit: 100 }) : { games: [] },
     ])
-    const ready = mine.games.filter((game) => app.games.isReady(game) && game.visibility === 'public')
+    const ready = mine.games.filter((game) => app.games.isReady(game) && app.games.isShown(game))
     const boards = await boardsOfGames(app, entries, { playerId: viewer?.id ?? null, most: BOARDS })
     return renderPage(reply, {
       ...shell,

@@ -13,7 +13,9 @@ export default definePlugin({ name: 'lan', dependencies: ['oauth-idp', 'games'] 
   app.plainHttp.paths.push('/join/certificate')
   if (app.localAuthority) app.plainHttp.landing = '/join/certificate'
   const invitations = new Invitations()
-  app.games.pageSections.push((game) => invitations.onGamePage(game, app.games.isReady(game)))
+  app.games.pageSections.push((game) =>
+    invitations.onGamePage(game, app.games.isReady(game) && app.games.isShown(game)),
+  )
   await app.register(pages)
   if (!lan.enabled) return
 

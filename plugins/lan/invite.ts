@@ -12,9 +12,9 @@ const KEPT = 200
 export class Invitations {
   readonly #pictures = new Map<string, Promise<Picture>>()
 
-  /** Renders the part; null for a game that not everybody may open. */
-  async onGamePage(game: Game, isReady: boolean): Promise<View | null> {
-    if (!isReady || game.visibility !== 'public') return null
+  /** Renders the part; null for a game that not everybody may open. @param isOpen whether everybody may */
+  async onGamePage(game: Game, isOpen: boolean): Promise<View | null> {
+    if (!isOpen) return null
     const picture = await this.#pictureOf(game.playUrl)
     return html`
       <details class="confirm invite">

@@ -7,7 +7,7 @@ const RemixSchema = defineEntity({
     /** The game that was made. */
     gameId: p.string().length(30).primary(),
     sourceGameId: p.string().length(30),
-    /** The title of the source when it was copied, which is shown when the source is gone. */
+    /** The title of the source when it was copied, which nothing shows any more. */
     sourceTitle: p.string().length(120),
     /** The owner of the source; null once the account is deleted. */
     sourceOwnerId: p.string().length(30).nullable().index(),

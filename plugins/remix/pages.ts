@@ -73,8 +73,8 @@ export async function onGamePage({ remixes }: Pick<FastifyInstance, 'remixes'>, 
   const isOffered = remixes.isOffered(game)
   if (!origin && !isOffered) return null
   const title = origin?.game
-    ? html`<a href=${pathOf(origin.game)}><bdi>${origin.title}</bdi></a>`
-    : html`<bdi>${origin?.title ?? 'another game'}</bdi>`
+    ? html`<a href=${pathOf(origin.game)}><bdi>${origin.game.title}</bdi></a>`
+    : html`<bdi>another game</bdi>`
   const owner = origin?.owner?.hasPage
     ? html`<a href=${`/players/${origin.owner.id}`}><bdi>${origin.owner.name}</bdi></a>`
     : html`<bdi>${origin?.owner?.name ?? 'somebody'}</bdi>`

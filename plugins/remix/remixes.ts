@@ -1,8 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
-import { NotFound } from '../../core/errors.ts'
 import { visibleText } from '../../core/visible-text.ts'
-import { type Game, Suspended } from '../games/index.ts'
+import type { Game } from '../games/index.ts'
 import { RemixRow } from './entities.ts'
 import { NothingToRemix, RemixNotAllowed } from './errors.ts'
 import { TITLE_LENGTH } from './schemas.ts'
@@ -13,8 +12,6 @@ type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'deploys' | 'games' | 'ident
 export interface RemixOrigin {
   /** Null while the game may not be shown: it is deleted, private or suspended. */
   game: Game | null
-  /** Null for a suspended game, whose title may be the reason. */
-  title: string | null
   /** Null once the account is deleted. */
   owner: { name: string; hasPage: boolean; id: string } | null
 }
@@ -29,7 +26,7 @@ export class Remixes {
 
   /** Whether anyone may make their own version of a game now. */
   isOffered(game: Game): boolean {
-    return game.settings.remix && game.visibility === 'public' && game.hosted && this.#parts.games.isReady(game)
+    return game.settings.remix && this.#parts.games.isShown(game) && game.hosted && this.#parts.games.isReady(game)
   }
 
   /**
@@ -40,10 +37,8 @@ export class Remixes {
    */
   async mustBeOffered(playerId: string, idOrSlug: string): Promise<Game> {
     const { games } = this.#parts
-    const game = await games.get(idOrSlug)
-    if (!games.visibleTo(playerId, game)) throw new NotFound('game')
-    if (game.suspended) throw new Suspended()
-    if (!game.settings.remix || game.visibility !== 'public') throw new RemixNotAllowed()
+    const game = games.mustPlay(playerId, await games.get(idOrSlug))
+    if (!game.settings.remix || !games.isShown(game)) throw new RemixNotAllowed()
     if (!this.isOffered(game)) throw new NothingToRemix()
     return game
   }
@@ -81,24 +76,21 @@ export class Remixes {
       await games.deletion.remove(playerId, made.id)
       throw error
     }
-    return games.get(made.id)
+    return games.mustOwn(playerId, made.id)
   }
 
   /** Returns where a game came from; null for a game that was not made from another. */
   async originOf(gameId: string): Promise<RemixOrigin | null> {
     const { db, games, identity } = this.#parts
-    const [row] = await db.query<{ sourceGameId: string; title: string; ownerId: string | null }>(
-      `select source_game_id as "sourceGameId", source_title as title, source_owner_id as "ownerId"
-       from game_remixes where game_id = ?`,
+    const [row] = await db.query<{ sourceGameId: string; ownerId: string | null }>(
+      `select source_game_id as "sourceGameId", source_owner_id as "ownerId" from game_remixes where game_id = ?`,
       [gameId],
     )
     if (!row) return null
-    const game = await games.byId(row.sourceGameId)
-    const isShown = game !== null && game.visibility === 'public' && !game.suspended
+    const [game] = await games.shown([row.sourceGameId])
     const player = row.ownerId === null ? null : await identity.players.find(row.ownerId)
     return {
-      game: isShown ? game : null,
-      title: isShown ? game.title : game?.suspended ? null : row.title,
+      game: game ?? null,
       owner: player && { id: player.id, name: player.name, hasPage: !player.disabled && !player.isGuest },
     }
   }

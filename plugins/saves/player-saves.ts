@@ -6,9 +6,20 @@ import type { SaveInfo } from './schemas.ts'
 /** The values of an export have at most this many bytes in total. The pages offer each of the others for download. */
 const MOST_BYTES = 64 * 1024 * 1024
 
+/** A game in which a player has saved something. */
+export interface NamedGame {
+  id: string
+  /** Null while the player may not see the game. */
+  slug: string | null
+  title: string
+}
+
+/** The title of a game that the player may not see (any more). The saves remain the player's. */
+const NOT_SHOWN = 'A game that is not shown'
+
 /** The saves of a player in one game, for pages and exports. */
 export interface GameSaves {
-  game: { id: string; slug: string; title: string }
+  game: NamedGame
   usedBytes: number
   limitBytes: number
   saves: SaveInfo[]
@@ -19,21 +30,33 @@ export interface GameSaves {
 /** An exported value: text, or bytes in base64; without one when the export would become too large. */
 type ExportedSave = SaveInfo & { text?: string; base64?: string; download?: string }
 
-type Parts = Pick<FastifyInstance, 'db' | 'origins'> & { saves: Saves }
+type Parts = Pick<FastifyInstance, 'db' | 'games' | 'origins'> & { saves: Saves }
 
 /** Lists the games in which a player has saves, by title. Games that were permanently deleted are not among them. */
-export async function gamesOf({ db, saves }: Pick<Parts, 'db' | 'saves'>, playerId: string): Promise<GameSaves[]> {
-  const games = await db.query<{ id: string; slug: string; title: string }>(
-    `select g.id, g.slug, g.title from save_usage u join games g on g.id = u.game_id
-     where u.player_id = ? and u.kept_bytes > 0 order by g.title, g.id`,
+export async function gamesOf(parts: Pick<Parts, 'db' | 'games' | 'saves'>, playerId: string): Promise<GameSaves[]> {
+  const { db, saves } = parts
+  const rows = await db.query<{ id: string }>(
+    `select g.id from save_usage u join games g on g.id = u.game_id
+     where u.player_id = ? and u.kept_bytes > 0 order by g.id`,
     [playerId],
   )
+  const ids = rows.map(({ id }) => id)
   const lists: GameSaves[] = []
-  for (const game of games) {
+  for (const game of (await namesOf(parts, playerId, ids)).sort((a, b) => a.title.localeCompare(b.title))) {
     const owner = { gameId: game.id, playerId }
     lists.push({ game, ...(await saves.list(owner)), deleted: await saves.deleted(owner) })
   }
   return lists
+}
+
+/** Names games to a player, in the order of the ids. */
+export async function namesOf(
+  { games }: Pick<Parts, 'games'>,
+  playerId: string,
+  ids: readonly string[],
+): Promise<NamedGame[]> {
+  const seen = await games.seenBy(playerId, ids)
+  return ids.map((id) => ({ id, slug: seen.get(id)?.slug ?? null, title: seen.get(id)?.title ?? NOT_SHOWN }))
 }
 
 /** Counts the players who have saved something in a game. */

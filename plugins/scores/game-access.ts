@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { Forbidden, NotFound } from '../../core/errors.ts'
+import { Forbidden } from '../../core/errors.ts'
 import { isFromPageOf } from '../../core/origins/same-origin.ts'
 import { signInRequired } from '../game-edge/index.ts'
-import { type Game, Suspended } from '../games/index.ts'
+import type { Game } from '../games/index.ts'
 import { PreviewScores } from './errors.ts'
 
 /**
@@ -16,10 +16,7 @@ export async function visibleGame(
   playerId: string | null,
   idOrSlug: string,
 ): Promise<Game> {
-  const game = await games.get(idOrSlug)
-  if (!games.visibleTo(playerId, game)) throw new NotFound('game')
-  if (game.suspended && game.ownerId !== playerId) throw new Suspended()
-  return game
+  return games.mustSee(playerId, idOrSlug)
 }
 
 /** Returns the game at whose origin a request was made, and its player. A preview shows the boards of its game. */

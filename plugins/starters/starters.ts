@@ -38,7 +38,7 @@ export class Starters {
       await games.deletion.remove(playerId, game.id)
       throw error
     }
-    return (await games.byId(game.id)) ?? game
+    return games.mustOwn(playerId, game.id)
   }
 
   async #deploy(

@@ -3,7 +3,7 @@ import Type from 'typebox'
 import { NotFound } from '../../../core/errors.ts'
 import { callerOf } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
-import { type Game, Suspended } from '../../games/index.ts'
+import type { Game } from '../../games/index.ts'
 import { SIGN_IN_SCOPE } from '../sign-in/flow.ts'
 
 const Ticket = Type.Object({
@@ -41,8 +41,8 @@ export const portalRoutes: Routes = async (app) => {
 
 /** Returns the game of the address if its caller may play it here. @throws NotFound, Suspended */
 async function playableGame(app: FastifyInstance, request: FastifyRequest): Promise<Game> {
-  const game = await app.games.bySlug((request.params as { slug: string }).slug)
-  if (!game?.hosted || !app.games.visibleTo(callerOf(request).playerId, game)) throw new NotFound('game')
-  if (game.suspended) throw new Suspended()
+  const found = await app.games.bySlug((request.params as { slug: string }).slug)
+  const game = app.games.mustPlay(callerOf(request).playerId, found)
+  if (!game.hosted) throw new NotFound('game')
   return game
 }

@@ -18,7 +18,7 @@ export function fastPathHandler(app: FastifyInstance, sites: Sites, files: Files
     const origin = origins.of(request)
     if (origin.kind !== 'game' || origin.preview !== null || origins.movesTo(origin) !== null) return false
     const site = sites.peek(origin.slug)
-    if (site?.game.visibility !== 'public' || site.game.suspended || !site.game.playable) return false
+    if (!site || !app.games.isShown(site.game) || !site.game.playable) return false
     const { headers } = request
     if (headers.upgrade !== undefined || headers['content-length'] !== undefined) return false
     if (headers['transfer-encoding'] !== undefined || headers['service-worker'] !== undefined) return false

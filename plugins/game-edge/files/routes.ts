@@ -52,7 +52,7 @@ export const fileRoutes =
         const game = site?.game ?? (await app.edge.namedBy(request))
         if (!game || !(await app.edge.mayEnter(request, game))) {
           const moved = game ? null : await app.games.movedFrom(origin.slug)
-          if (moved && app.games.visibleTo(null, moved)) return toMoved(app.origins.game(moved.slug), request, reply)
+          if (moved && app.games.isShown(moved)) return toMoved(app.origins.game(moved.slug), request, reply)
           const script = mayBeFramed(request.raw, app.origins.secure) ? frameTag(' data-place="private"') : ''
           return sendPage(reply, noGamePage(app.origins.portal, script))
         }

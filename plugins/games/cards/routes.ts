@@ -33,7 +33,7 @@ export const cardRoutes: Routes = async (app) => {
     },
     async (request, reply) => {
       const game = await app.games.bySlug(request.params.slug)
-      if (game?.visibility !== 'public' || game.suspended) throw new NotFound('game')
+      if (!game || !app.games.isShown(game)) throw new NotFound('game')
       return send(request, reply, cards.ofGame(game))
     },
   )

@@ -5,14 +5,9 @@ import { InvalidRequest } from '../../../core/errors.ts'
 import { cutPage, fitsColumn, type PageQuery } from '../../../core/http/pagination.ts'
 import { type GameReader, readGames } from '../read-games.ts'
 import type { CatalogQuery, Game } from '../schemas.ts'
+import { LISTED, READY, SHOWN } from '../shown.ts'
 
 const FOUND_BY = 'exists (select 1 from game_terms o where o.term = ? and o.game_id = g.id)'
-/**
- * The condition for a playable game, which is also the condition of the catalog's indexes (`PLAYABLE` of the entities).
- */
-const READY = 'g.playable and g.suspended_at is null and (g.live_deploy_id is not null or g.external_url is not null)'
-
-const SHOWN = `g.visibility = 'public' and ${READY}`
 
 /** The cache time of the list of tags. A new tag need not appear at once. */
 const TAGS_MS = 60_000
@@ -40,7 +35,7 @@ export class Catalog {
     const words = (q ? termsOfQuery(q) : []).sort((a, b) => b.length - a.length)
     const terms = [...words, ...(tag ? [termOfTag(tag)] : [])]
     const id = terms.length > 0 ? 't.game_id' : 'g.id'
-    const where = ["g.visibility = 'public' and g.suspended_at is null"]
+    const where = [SHOWN]
     if (terms.length > 0) where.unshift('t.term = ? and g.id = t.game_id', ...terms.slice(1).map(() => FOUND_BY))
     const values: Parameter[] = [...terms]
     if (ready) where.push(READY)
@@ -73,14 +68,14 @@ export class Catalog {
   /** Returns those of the given games that anybody may play now, in the order of the ids. */
   async among(ids: readonly string[]): Promise<Game[]> {
     if (ids.length === 0) return []
-    const where = `${SHOWN} and g.id in (${ids.map(() => '?').join(', ')})`
+    const where = `${LISTED} and g.id in (${ids.map(() => '?').join(', ')})`
     const games = await readGames(this.#parts, { where, order: 'g.id', values: [...ids], limit: ids.length })
     return games.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id))
   }
 
   /** Lists a player's games that anybody may play now, the newest first. */
   async ofOwner(ownerId: string, { limit, cursor }: PageQuery): Promise<{ shown: Game[]; nextCursor: string | null }> {
-    const where = `g.owner_id = ? and ${SHOWN}${cursor ? ' and g.id < ?' : ''}`
+    const where = `g.owner_id = ? and ${LISTED}${cursor ? ' and g.id < ?' : ''}`
     const values = [ownerId, ...(cursor ? [cursor] : [])]
     const found = await readGames(this.#parts, { where, order: 'g.id desc', values, limit: limit + 1 })
     const { page, nextCursor } = cutPage(found, limit)
@@ -91,7 +86,7 @@ export class Catalog {
   async sumsOfOwner(ownerId: string): Promise<{ games: number; plays: number }> {
     const [row] = await this.#parts.db.query<{ games: number; plays: number | null }>(
       `select count(*) as games, sum(g.plays) as plays from games g
-       where g.owner_id = ? and ${SHOWN} and g.deleted_at is null`,
+       where g.owner_id = ? and ${LISTED} and g.deleted_at is null`,
       [ownerId],
     )
     return { games: Number(row?.games ?? 0), plays: Number(row?.plays ?? 0) }
@@ -114,7 +109,7 @@ export class Catalog {
   async #readTags(): Promise<TagCount[]> {
     const rows = await this.#parts.db.query<{ term: string; games: number }>(
       `select t.term, count(*) as games from game_terms t join games g on g.id = t.game_id
-       where t.is_tag = ? and g.deleted_at is null and ${SHOWN}
+       where t.is_tag = ? and g.deleted_at is null and ${LISTED}
        group by t.term order by games desc, t.term limit 24`,
       [true],
     )

@@ -6,7 +6,7 @@ import { newId } from '../../../core/ids.ts'
 import { assertRoom, type Range } from '../../../drivers/storage/interface.ts'
 import { recordActivity } from '../activity/record.ts'
 import { GameRow } from '../entities.ts'
-import { Suspended, TooManyMedia } from '../errors.ts'
+import { TooManyMedia } from '../errors.ts'
 import type { GameLookup } from '../game-lookup.ts'
 import type { Game } from '../schemas.ts'
 import { MediaInspector } from './inspector.ts'
@@ -100,12 +100,11 @@ export class Media {
    * @throws NotFound; Suspended for everybody but the owner
    */
   async find(viewerId: string | null, gameId: string, mediaId: string): Promise<StoredMedia & { isPublic: boolean }> {
-    const game = await this.#parts.games.byId(gameId)
-    if (!game || !this.#parts.games.visibleTo(viewerId, game)) throw new NotFound('picture or video')
-    if (game.suspended && game.ownerId !== viewerId) throw new Suspended()
+    const { games } = this.#parts
+    const game = games.mustBeSeenBy(viewerId, await games.byId(gameId))
     const row = await this.#parts.db.em().findOne(GameRow, { id: game.id }, { fields: ['media'] })
     const item = row?.media.find(({ id }) => id === mediaId) ?? notFound()
-    return { ...item, isPublic: game.visibility === 'public' && !game.suspended }
+    return { ...item, isPublic: games.isShown(game) }
   }
 
   open(mediaId: string, range?: Range): Promise<Readable> {

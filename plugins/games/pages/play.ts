@@ -31,13 +31,11 @@ export interface PlayProps {
   sections: Content[]
 }
 
-/** Renders the public page of a game: the game itself, and its description below. */
+/** Renders the public page of a game: the game itself, and its description below. Only its owner sees a suspended one. */
 export function play(app: Pick<FastifyInstance, 'games' | 'origins' | 'site'>, props: PlayProps): View {
   const { game, signedIn, isOwner, owner, sections } = props
   const ready = isReady(game)
   const framed = isFramed(game)
-  // What a suspended game shows may be the reason.
-  const isShown = isOwner || !game.suspended
   const { origin, pathname, search, href } = new URL(game.url)
   // An external game, and a page without scripts, uses the game's own sign-in. It completes without a click for a
   // player who is signed in here, where the browser sends the portal's cookie in the frame.
@@ -53,7 +51,7 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins' | 'site'>, p
     <${PlayFrameDetails}>
       <${PageHeader} title=${game.title} lede=${html`by ${owner?.path ? html`<a href=${owner.path}><bdi>${owner.name}</bdi></a>` : html`<bdi>${owner?.name ?? 'somebody'}</bdi>`}`} address=${game.url} chips=${chips} actions=${actions(framed, ready, game)} />
       ${isOwner && gameTabs(app, game, pathOf(game))}
-      ${game.suspended ? suspended(game, isOwner) : !ready && (isOwner ? unpublished(game) : html`<${EmptyState} title="Nothing to play yet"><p>Its maker has not published a build. Come back later.</p><//>`)}
+      ${game.suspended ? suspended(game) : !ready && (isOwner ? unpublished(game) : html`<${EmptyState} title="Nothing to play yet"><p>Its maker has not published a build. Come back later.</p><//>`)}
       <${Stack}>
         ${
           (game.stats.plays > 0 || game.tags.length > 0) &&
@@ -62,10 +60,10 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins' | 'site'>, p
           ${game.tags.map((tag) => html`<a class="chip info" href=${`/catalog?tag=${tag}`}>${tag}</a>`)}
         <//>`
         }
-        ${isShown && paragraphs(game.description)}
+        ${paragraphs(game.description)}
         ${sections}
-        ${isShown && game.media.length > 0 && html`<${MediaGallery} items=${game.media} title=${game.title} />`}
-        ${!isOwner && !game.suspended && html`<${ThingLinks} site=${app.site} kind="game" id=${game.slug} />`}
+        ${game.media.length > 0 && html`<${MediaGallery} items=${game.media} title=${game.title} />`}
+        ${!isOwner && html`<${ThingLinks} site=${app.site} kind="game" id=${game.slug} />`}
       <//>
     <//>`
 }
@@ -75,10 +73,13 @@ const actions = (framed: boolean, ready: boolean, game: Game): Content =>
     ? html`<button class="button act" type="button" hidden data-full-screen>Full screen</button><${Button} href=${new URL(game.url).href}>Open on its own<//>`
     : ready && html`<${Row}><${Button} kind="act" href=${game.url}>Play at ${new URL(game.url).host}<//><//>`
 
-const suspended = (game: Game, isOwner: boolean): View =>
-  isOwner
-    ? html`<${EmptyState} title="Suspended" action=${{ href: `${pathOf(game)}/overview`, label: 'See the reason' }}><p>Nobody can play it now. You may answer once.</p><//>`
-    : html`<${EmptyState} title="Suspended" action=${{ href: '/catalog', label: 'Find another game' }}><p>The people who look after this platform have taken it offline.</p><//>`
+const suspended = (game: Game): View =>
+  html`<${EmptyState} title="Suspended" action=${{ href: `${pathOf(game)}/overview`, label: 'See the reason' }}><p>Nobody can play it now. You may answer once.</p><//>`
+
+/** Renders the page of a suspended game for everybody but its owner. Its title may be the reason, so it says nothing. */
+export const suspendedForOthers = (): View => html`
+  <${PageHeader} title="Suspended" />
+  <${EmptyState} title="This game is not shown" action=${{ href: '/catalog', label: 'Find another game' }}><p>The people who look after this platform have taken it offline.</p><//>`
 
 const unpublished = (game: Game): View =>
   html`<${EmptyState} title="Not published yet" action=${{ href: `${pathOf(game)}/deploys`, label: 'Publish a build' }}>

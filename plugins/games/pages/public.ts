@@ -10,7 +10,7 @@ import type { Game } from '../schemas.ts'
 import { catalog } from './catalog.ts'
 import { home } from './home.ts'
 import { invitation } from './invitation.ts'
-import { play } from './play.ts'
+import { play, suspendedForOthers } from './play.ts'
 import { playerPath } from './player.ts'
 
 const constraints = { origin: 'portal' } as const
@@ -82,7 +82,7 @@ export const publicPages: Routes = async (app) => {
     const game = await app.games.bySlug(slug)
     if (game && app.games.visibleTo(viewerId, game)) return game
     const moved = game ? null : await app.games.movedFrom(slug)
-    if (!moved || !app.games.visibleTo(viewerId, moved)) throw new NotFound('game')
+    if (!moved || (!app.games.isShown(moved) && moved.ownerId !== viewerId)) throw new NotFound('game')
     reply.redirect(pathOf(moved), 302)
     return null
   }
@@ -102,6 +102,12 @@ export const publicPages: Routes = async (app) => {
     }
     // A frame has shared memory only when its top page is isolated too (contracts, section 7).
     if (game.isolated) reply.header('cross-origin-embedder-policy', 'require-corp')
+    if (game.suspended && game.ownerId !== viewer?.id) {
+      return renderPage(reply, {
+        ...{ title: 'Suspended', current: '/catalog', status: 451, user: viewer },
+        body: suspendedForOthers(),
+      })
+    }
     return renderPage(reply, {
       title: game.title,
       current: '/catalog',
@@ -111,7 +117,7 @@ export const publicPages: Routes = async (app) => {
       wide: true,
       scripts: ['play.js'],
       head: isFramed(game) ? html`<meta name="referrer" content="strict-origin" />` : undefined,
-      share: game.visibility === 'public' && !game.suspended ? shareOf(app, game) : undefined,
+      share: app.games.isShown(game) ? shareOf(app, game) : undefined,
       body: play(app, {
         game,
         owner: owner && { name: owner.name, path: owner.disabled || owner.isGuest ? null : playerPath(owner.id) },

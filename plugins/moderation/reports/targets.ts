@@ -4,7 +4,7 @@ import type { Actor } from '../../../core/data/audit.ts'
 import type { SuspensionCause, Suspensions } from '../../../core/data/staff/suspensions.ts'
 import { NotFound } from '../../../core/errors.ts'
 import { isId } from '../../../core/ids.ts'
-import { type Game, Suspended } from '../../games/index.ts'
+import type { Game } from '../../games/index.ts'
 import type { TargetKind } from '../schemas.ts'
 
 /** A game, an asset or a player, by kind and id. */
@@ -46,9 +46,7 @@ export class Targets {
   async forReporter({ kind, id }: TargetRef, viewerId: string | null): Promise<Target> {
     const { games, assets, identity } = this.#app
     if (kind === 'game') {
-      const game = await games.get(id)
-      if (!games.visibleTo(viewerId, game)) throw new NotFound('game')
-      if (game.suspended) throw new Suspended()
+      const game = await games.mustSee(viewerId, id)
       return this.#ofGame(game)
     }
     if (kind === 'asset') {

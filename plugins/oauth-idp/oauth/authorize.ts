@@ -42,7 +42,8 @@ export const authorizeRoutes: Routes = async (app) => {
       const asking = queryOf(query)
       const recipient = await readRecipient(asking, identity.apps, finder(request))
       try {
-        // 2. Parse the request.
+        // 2. Parse the request. The title of a suspended game is shown to nobody.
+        await mustNotBeSuspended(recipient.client)
         const asked = readAuthorizationRequest(asking, recipient, identity.resources)
         // 3. Identify the player.
         const player = signedIn(request)
@@ -89,7 +90,7 @@ export const authorizeRoutes: Routes = async (app) => {
       const query = await identity.storedRequests.read(searchOf(request))
       const { client, redirectUri } = await readRecipient(queryOf(query), identity.apps, finder(request))
       const home = homeOf(client, redirectUri)
-      if (home === null) return redirect(reply, '/')
+      if (home === null || (await identity.suspendedClients.has(client))) return redirect(reply, '/')
       return renderPage(reply.header('cache-control', 'no-store'), {
         title: `On to ${client.name}`,
         user: request.principal?.viewer,
@@ -194,6 +195,11 @@ export const authorizeRoutes: Routes = async (app) => {
     })
   }
 
+  /** @throws OAuthError */
+  async function mustNotBeSuspended(client: OAuthClient): Promise<void> {
+    if (await identity.suspendedClients.has(client)) throw new OAuthError('access_denied', 'This game is suspended.')
+  }
+
   const issueCode = async (
     { playerId, credentialId }: Principal,
     { client, redirectUri }: Recipient,
@@ -201,7 +207,7 @@ export const authorizeRoutes: Routes = async (app) => {
     consentId: string,
   ): Promise<string> => {
     const { clientId } = client
-    if (await identity.suspendedClients.has(client)) throw new OAuthError('access_denied', 'This game is suspended.')
+    await mustNotBeSuspended(client)
     const authTime = await identity.sessions.startedAt(credentialId)
     return identity.codes.issue({
       ...{ clientId, playerId, consentId, redirectUri, scope, codeChallenge, nonce, authTime },

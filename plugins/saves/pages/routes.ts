@@ -1,10 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { NotFound } from '../../../core/errors.ts'
 import { callerOf } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { type PageOptions, renderPage } from '../../../core/pages/index.ts'
-import { gamesOf } from '../player-saves.ts'
+import { gamesOf, type NamedGame, namesOf } from '../player-saves.ts'
 import { SaveParams } from '../schemas.ts'
 import { pathOf, SavePage, SavesPage } from './saves-page.ts'
 
@@ -19,11 +18,11 @@ const DONE: Record<string, string> = {
 
 /** /settings/saves: a player's own saves of all games. */
 export const pages: Routes = async (app) => {
-  const { saves, identity, db } = app
+  const { saves, identity } = app
   identity.settings.push({ label: 'Saves', href: '/settings/saves', order: 45 })
 
   app.get('/settings/saves', { ...signedIn, schema: { querystring: Done } }, async (request, reply) => {
-    const games = await gamesOf({ db, saves }, callerOf(request).playerId)
+    const games = await gamesOf(app, callerOf(request).playerId)
     return page(request, reply, { title: 'Saves', body: SavesPage({ entries: identity.settings, games }) })
   })
 
@@ -33,9 +32,8 @@ export const pages: Routes = async (app) => {
     async (request, reply) => {
       const { gameId, key } = request.params
       const owner = { gameId, playerId: callerOf(request).playerId }
-      const [game] = await db.query<{ id: string; title: string }>('select id, title from games where id = ?', [gameId])
-      if (!game) throw new NotFound('save')
       const versions = await saves.versions(owner, key)
+      const [game] = (await namesOf(app, owner.playerId, [gameId])) as [NamedGame]
       const body = SavePage({ entries: identity.settings, game, saveKey: key, versions })
       return page(request, reply, { title: key, body })
     },

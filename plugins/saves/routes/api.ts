@@ -1,8 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { Forbidden, MissingScope, NotFound } from '../../../core/errors.ts'
+import { Forbidden, MissingScope } from '../../../core/errors.ts'
 import { callerOf } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
-import { Suspended } from '../../games/index.ts'
 import type { SaveOwner } from '../save-rows.ts'
 import type { SaveLimits } from '../schemas.ts'
 import { saveRoutes } from './save-routes.ts'
@@ -40,7 +39,5 @@ async function identify(app: FastifyInstance, request: FastifyRequest): Promise<
       headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${SCOPE}"` },
     })
   }
-  if (!app.games.visibleTo(playerId, game)) throw new NotFound('game')
-  if (game.suspended) throw new Suspended()
-  return { gameId: game.id, playerId }
+  return { gameId: app.games.mustPlay(playerId, game).id, playerId }
 }

@@ -74,8 +74,14 @@ export const saveRoutes =
       request.saveOwner = owner
     }
     // On a game's own site the player of the game's session is the caller.
-    const preHandler: preHandlerHookHandler = (request, _reply, done) =>
-      READ.has(request.method) ? done() : actFor(request, { playerId: ownerOf(request).playerId, role: null }, done)
+    const preHandler: preHandlerHookHandler = (request, _reply, done) => {
+      if (READ.has(request.method)) return done()
+      const { gameId, playerId } = ownerOf(request)
+      actFor(request, { playerId, role: null }, () => {
+        app.games.recheckPlay(playerId, gameId)
+        done()
+      })
+    }
     const options = { config, constraints, onRequest, preHandler, onResponse: endScope }
 
     app.get(

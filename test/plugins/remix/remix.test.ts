@@ -60,15 +60,15 @@ t.test('a player makes a version of a game, which has its files and says where i
   await program.patch(`/api/games/${game.id}`, { title: 'Table tennis', slug: 'tennis' })
   t.match(await page(), 'Made from <a href="/games/tennis"><bdi>Table tennis</bdi></a>')
   await program.patch(`/api/games/${game.id}`, { visibility: 'private' })
-  t.match(await page(), 'Made from <bdi>Pong</bdi> by', 'without what is private by now')
+  t.match(await page(), 'Made from <bdi>another game</bdi> by', 'without what is private by now')
   await program.patch(`/api/games/${game.id}`, { visibility: 'public' })
   await platform.app.games.suspensions.suspend(game.id, 'Its title.')
   t.match(await page(), 'Made from <bdi>another game</bdi> by')
   await platform.app.games.suspensions.lift(game.id)
   await program.delete(`/api/games/${game.id}`)
-  t.match(await page(), `Made from <bdi>Pong</bdi> by <a href="/players/${maker.id}">`)
+  t.match(await page(), `Made from <bdi>another game</bdi> by <a href="/players/${maker.id}">`)
   await platform.app.identity.deletion.remove(maker.id)
-  t.match(await page(), 'Made from <bdi>Pong</bdi> by <bdi>somebody</bdi>.')
+  t.match(await page(), 'Made from <bdi>another game</bdi> by <bdi>somebody</bdi>.')
   platform.clock.advance(31 * 86_400_000)
   await platform.app.games.deletion.purge(new AbortController().signal)
   t.equal((await platform.stranger.get('/', { host })).status, 200, 'its files stay')
@@ -130,7 +130,7 @@ t.test('only what its maker lets go is copied, and only while it may be seen', a
 })
 
 inFull(t)?.test('a version counts in the quotas, and waits for approval, as any new game', async (t) => {
-  const limits = { gamesPerPlayer: 1, storageBytesPerPlayer: 60 }
+  const limits = { gamesPerPlayer: 1, storageBytesPerPlayer: 400 }
   const { platform, other, remix } = await openPlatform(t, { limits })
   t.equal((await other.post(remix, {})).status, 201)
   t.match(await other.post(remix, {}), { status: 403, body: { error: { code: 'quota_exceeded' } } })
