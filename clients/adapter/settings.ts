@@ -79,6 +79,9 @@ type Environment = Record<string, string | undefined>
 /** Combines the settings with the environment. @throws AuthSettingsError */
 export function resolveSettings(settings: AuthSettings, environment: Environment = environmentOf()): ResolvedSettings {
   const problems: string[] = []
+  if (!(globalThis as { crypto?: Partial<Crypto> }).crypto?.subtle) {
+    problems.push('This runtime has no Web Cryptography: use Node 20 or later, Deno, Bun or a worker.')
+  }
   const read = (name: 'clientId' | 'clientSecret' | 'sessionSecret' | 'redirectUri', variable: string) => {
     // A secret from a file or a paste often ends in a line break.
     const value = (settings[name] ?? environment[variable] ?? '').trim()
