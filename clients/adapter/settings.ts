@@ -137,5 +137,18 @@ function pathOf(callback: URL | null): string | null {
   return path === undefined || path.startsWith('//') || path.endsWith('/') ? null : path
 }
 
+/**
+ * Requires that the path of `redirectUri` ends with the one below which a framework serves the routes. A proxy in front
+ * may remove the part before it.
+ *
+ * @throws AuthSettingsError
+ */
+export function mustServe(path: string, prefix: string): void {
+  if (path.endsWith(prefix)) return
+  throw new AuthSettingsError(
+    `The sign-in routes are below ${prefix}/, so redirectUri must end in ${prefix}/auth/service/callback.`,
+  )
+}
+
 /** Returns the environment variables; workers have no process, so theirs are empty. */
 const environmentOf = (): Environment => (globalThis as { process?: { env?: Environment } }).process?.env ?? {}
