@@ -305,4 +305,11 @@ export default [
     replace: "''",
     tests: ['plugins/oauth-idp/postgres'],
   },
+  {
+    name: 'a first address counts without its link',
+    in: 'plugins/oauth-idp/players',
+    find: 'if (from === null && !verifyEmail)',
+    replace: 'if (from === null)',
+    tests: ['plugins/oauth-idp/upstream'],
+  },
 ]
