@@ -195,10 +195,17 @@ t.test('passkeys are for their player alone', async (t) => {
   const options = await ada.post('/api/auth/passkeys/options')
   t.match(options, { status: 200, body: { rp: { id: 'localhost' }, challenge: /^[\w-]{72}$/ } })
   t.not(options.body.challenge, (await ada.post('/api/auth/passkeys/options')).body.challenge)
-  const made = { label: 'Key', response: new Authenticator(platform.portal).create(options.body, 0) }
+  // Passkeys that are synchronised between devices do not count.
+  const device = new Authenticator(platform.portal)
+  const made = { label: 'Key', response: device.create(options.body, 0) }
   t.equal((await eve.post('/api/auth/passkeys', made)).status, 400, "another player's challenge")
   t.equal((await ada.post('/api/auth/passkeys', made)).status, 201)
   t.equal((await ada.post('/api/auth/passkeys', made)).status, 400, 'a challenge works once')
+  const phone = new Client(platform.app)
+  const { body: asked } = await phone.post('/api/auth/passkeys/sign-in/options')
+  const answer = { response: device.get(asked, 0) }
+  t.match(await phone.post('/api/auth/passkeys/sign-in', answer), { status: 200, body: { user: { id: ada.id } } })
+  t.equal((await phone.post('/api/auth/passkeys/sign-in', answer)).status, 401, 'an answer, too')
   platform.clock.advance(601_000)
   const late = { status: 403, body: { error: { message: /a sign-in of the last ten minutes/ } } }
   t.match(await ada.post('/api/auth/passkeys/options'), late, 'a session left open adds none')
