@@ -18,7 +18,7 @@ import { type ClientRow, clientOf, FIND_CLIENT, type OAuthClient, unstoredClient
 import { OAuthAppRow, SignInCount } from './entities.ts'
 import { isMetadataUrl, metadataClientId } from './metadata-url.ts'
 import { type HostedGames, type HostedOrigins, type StoredApp, toApp, toApps } from './record.ts'
-import { checkRedirectUris, isRegistered, redirectUriOf, registeredUris } from './redirect-uris.ts'
+import { callbacksBelow, checkRedirectUris, isRegistered, redirectUriOf, registeredUris } from './redirect-uris.ts'
 import type { App, AppUpdate, AppWithSecret } from './schemas.ts'
 import type { SuspendedClients } from './suspended-clients.ts'
 
@@ -242,14 +242,14 @@ export class Apps {
     clientId: string,
     { from, to, origins }: { from: string | null; to: string | null; origins: string[] },
   ): Promise<void> {
-    const gone = from === null ? null : redirectUriOf(from)
-    const own = to === null ? origins.map(redirectUriOf) : [redirectUriOf(to)]
+    const gone = from === null ? [] : callbacksBelow(from)
+    const own = to === null ? origins.map(redirectUriOf) : callbacksBelow(to)
     if (to !== null) checkRedirectUris(own, this.#context)
     // Writing before reading locks the row, so that concurrent changes are all kept.
     await em.nativeUpdate(OAuthAppRow, { clientId }, { updatedAt: this.#context.clock.now() })
     const row = await em.findOne(OAuthAppRow, { clientId })
     if (!row) return
-    row.redirectUris = [...own, ...registeredUris(row).filter((uri) => uri !== gone && !own.includes(uri))]
+    row.redirectUris = [...own, ...registeredUris(row).filter((uri) => !gone.includes(uri) && !own.includes(uri))]
     row.servedUris = to === null ? own : []
     row.hosted = to === null
     await em.flush()

@@ -57,6 +57,18 @@ t.test('an account elsewhere signs in: a new player at first, the same one later
   t.equal(away.headers.location, '/')
 })
 
+t.test('the address of an issuer may end in a slash', async (t) => {
+  const oidc = await startOidc(t, CALLBACK)
+  const club = { issuer: `${oidc.issuer}/`, clientId: 'yard', clientSecret: 'upstream-secret-4711' }
+  const portal = { url: 'http://localhost:8080/' }
+  const platform = await startPlatform(t, { only, config: { portal, auth: { providers: { club } } } })
+  const browser = new Client(platform.app)
+  const back = await followRedirects((await browser.get(START)).headers.location as string)
+  t.equal(back.href.split('?', 1)[0], CALLBACK, 'and that of the portal')
+  t.match(await browser.get(back.pathname + back.search), { status: 303, headers: { location: /^\/$/ } })
+  t.equal((await browser.get('/.well-known/openid-configuration')).body.issuer, 'http://localhost:8080')
+})
+
 t.test('an unverified address is no address', async (t) => {
   const { platform, through, person } = await start(t)
   const owner = await platform.signUp({ email: 'ada@example.org' })
