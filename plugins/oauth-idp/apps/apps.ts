@@ -7,6 +7,7 @@ import { NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
 import { cutPage, type PageQuery } from '../../../core/http/pagination.ts'
 import { newId, randomText } from '../../../core/ids.ts'
+import { visibleText } from '../../../core/visible-text.ts'
 import { AppSuspended } from '../errors.ts'
 import { Consent } from '../oauth/entities.ts'
 import { endGrants } from '../oauth/grants.ts'
@@ -143,6 +144,7 @@ export class Apps {
     const clientSecret = publicClient ? null : newSecret()
     const row = {
       ...app,
+      name: visibleText(app.name),
       id: newId('app', now),
       clientId: `svc_client_${randomText(16)}`,
       hosted,
@@ -222,6 +224,7 @@ export class Apps {
       row.redirectUris = [...served, ...registered]
       row.servedUris = served
     }
+    if (plain.name !== undefined) plain.name = visibleText(plain.name)
     em.assign(row, { ...plain, ...(game && { gameId: game.id }), updatedAt: this.#context.clock.now() } as never)
     await em.flush()
     await this.announce(row)
