@@ -31,8 +31,8 @@ export default [
   {
     name: 'the routes of a Fastify server are elsewhere than its redirect URI',
     in: 'clients/adapter',
-    find: 'if (!auth.path.endsWith(prefix))',
-    replace: 'if (false)',
+    find: 'if (path.endsWith(prefix)) return',
+    replace: 'return',
     tests: ['clients/adapter'],
   },
   {

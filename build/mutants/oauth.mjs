@@ -305,4 +305,32 @@ export default [
     replace: "''",
     tests: ['plugins/oauth-idp/postgres'],
   },
+  {
+    name: 'a first address counts without its link',
+    in: 'plugins/oauth-idp/players',
+    find: 'if (from === null && !verifyEmail)',
+    replace: 'if (from === null)',
+    tests: ['plugins/oauth-idp/upstream'],
+  },
+  {
+    name: 'the answer of a passkey signs in another browser than the one that asked',
+    in: 'plugins/oauth-idp/passkeys',
+    find: '.update(claims).update(holder).digest()',
+    replace: '.update(claims).digest()',
+    tests: ['plugins/oauth-idp/passkeys'],
+  },
+  {
+    name: 'the answer of a passkey works again',
+    in: 'plugins/oauth-idp/passkeys',
+    find: 'if (!verified || !(await this.#challenges.spend(answered))) throw',
+    replace: 'if (!verified) throw',
+    tests: ['plugins/oauth-idp/passkeys'],
+  },
+  {
+    name: 'the counter of a passkey does not fit into the database',
+    in: 'plugins/oauth-idp/passkeys',
+    find: 'Math.min(counter, 2 ** 31 - 1)',
+    replace: 'counter',
+    tests: ['plugins/oauth-idp/postgres'],
+  },
 ]

@@ -1,6 +1,7 @@
 /** The adapter for Fastify 4 and 5. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Auth, type AuthSettings, AuthSettingsError, createAuth } from './index.ts'
+import { type Auth, type AuthSettings, createAuth } from './index.ts'
+import { mustServe } from './settings.ts'
 
 export type { AuthSettings, GameSession, Player } from './index.ts'
 
@@ -23,11 +24,7 @@ export async function gameAuth(
 ): Promise<void> {
   const auth = createAuth(settings)
   const prefix = app.prefix.replace(/\/$/, '') + own.replace(/\/$/, '')
-  if (!auth.path.endsWith(prefix)) {
-    throw new AuthSettingsError(
-      `The sign-in routes are below ${prefix}/, so redirectUri must end in ${prefix}/auth/service/callback.`,
-    )
-  }
+  mustServe(auth.path, prefix)
   app.decorate('gameAuth', { getSession: auth.getSession })
   await app.register(async (routes) => {
     // Sign-in ignores the bodies of requests.

@@ -1,6 +1,6 @@
 /**
- * Player sign-in for a game with its own server, on web-standard Request and Response. It runs on every runtime that
- * has them (Node 20 and later, Deno, Bun, workers). Express, Next.js, Fastify and Hono have wrappers beside this file.
+ * Player sign-in for a game with its own server, on web-standard Request and Response. It runs on Node 20.9 and later,
+ * Deno, Bun and Cloudflare Workers. Express, Next.js, Fastify and Hono have wrappers beside this file.
  */
 import { SignInFailed, SignInFlow, SignInOver, type Step } from './flow.ts'
 import { isPrefetch, showsPages, signInFailedPage } from './pages.ts'

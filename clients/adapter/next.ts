@@ -1,6 +1,7 @@
 /** The adapter for the App Router of Next.js. */
 import { type Auth, type AuthSettings, createAuth as createCore, type GameSession, type WithHeaders } from './index.ts'
 import { headersOf } from './request-headers.ts'
+import { mustServe } from './settings.ts'
 
 export type { AuthSettings, GameSession, Player } from './index.ts'
 
@@ -14,12 +15,17 @@ export interface NextAuth {
 /**
  * Creates the handlers for `app/auth/service/[...route]/route.ts`, and `getSession` for all other code.
  *
- * The settings are read at the first request, because `next build` loads every route and has no secrets.
+ * The settings are read at the first request, because `next build` loads every route and has no secrets. It throws
+ * an AuthSettingsError then, also when `redirectUri` is not below the `basePath` of `next.config.js`.
  */
 export function createAuth(settings: AuthSettings = {}): NextAuth {
   let auth: Auth | undefined
   const core = () => {
-    auth ??= createCore(settings)
+    if (auth) return auth
+    const made = createCore(settings)
+    // Next replaces this by the `basePath` of next.config.js; requests in its routes do not have it.
+    mustServe(made.path, process.env.__NEXT_ROUTER_BASEPATH ?? '')
+    auth = made
     return auth
   }
   const answer = async (request: Request) =>

@@ -79,6 +79,9 @@ type Environment = Record<string, string | undefined>
 /** Combines the settings with the environment. @throws AuthSettingsError */
 export function resolveSettings(settings: AuthSettings, environment: Environment = environmentOf()): ResolvedSettings {
   const problems: string[] = []
+  if (!(globalThis as { crypto?: Partial<Crypto> }).crypto?.subtle) {
+    problems.push('This runtime has no Web Cryptography: use Node 20 or later, Deno, Bun or a worker.')
+  }
   const read = (name: 'clientId' | 'clientSecret' | 'sessionSecret' | 'redirectUri', variable: string) => {
     // A secret from a file or a paste often ends in a line break.
     const value = (settings[name] ?? environment[variable] ?? '').trim()
@@ -132,6 +135,19 @@ function pathOf(callback: URL | null): string | null {
   const [, path] = /^(.*)\/auth\/service\/callback\/?$/.exec(callback?.pathname ?? '') ?? []
   // The way back to the game begins with this path, and a Location with two leading slashes names a host.
   return path === undefined || path.startsWith('//') || path.endsWith('/') ? null : path
+}
+
+/**
+ * Requires that the path of `redirectUri` ends with the one below which a framework serves the routes. A proxy in front
+ * may remove the part before it.
+ *
+ * @throws AuthSettingsError
+ */
+export function mustServe(path: string, prefix: string): void {
+  if (path.endsWith(prefix)) return
+  throw new AuthSettingsError(
+    `The sign-in routes are below ${prefix}/, so redirectUri must end in ${prefix}/auth/service/callback.`,
+  )
 }
 
 /** Returns the environment variables; workers have no process, so theirs are empty. */

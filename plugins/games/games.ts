@@ -3,7 +3,7 @@ import type { Suspensions } from '../../core/data/staff/suspensions.ts'
 import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { visibleText } from '../../core/visible-text.ts'
-import { redirectUriOf } from '../oauth-idp/index.ts'
+import { callbacksBelow, redirectUriOf } from '../oauth-idp/index.ts'
 import { Activity } from './activity/activity.ts'
 import { changedFields, fieldsOf, recordActivity } from './activity/record.ts'
 import { isHome } from './addresses/own-addresses.ts'
@@ -124,7 +124,7 @@ export class Games extends GameLookup {
         name: title,
         homepageUrl,
         gameId: id,
-        redirectUris: [redirectUri],
+        redirectUris: externalUrl === null ? [redirectUri] : callbacksBelow(externalUrl),
         hosted: externalUrl === null,
       })
       await em.insert(GameRow, {

@@ -65,6 +65,8 @@ export class Identity {
   readonly setup: Setup
   readonly signUp: SignUp
   readonly recovery: Recovery
+  /** By which a browser is known again before anybody is signed in. */
+  readonly browser: BrowserCookie
   readonly waysBack: WaysBack
   readonly storedRequests: StoredRequests
   readonly addressChange: AddressChange
@@ -156,13 +158,20 @@ export class Identity {
     this.#portalUrl = origins.portal
     if (config.signUpChallenge === 'work' && !isSecureContext(origins.portal)) throw new StartupError(NEEDS_HTTPS)
     const challenge = new SignUpChallenge({ ...around, hashing, key: app.keys.derive('oauth-idp/sign-up-challenge') })
-    this.waysBack = new WaysBack({ portal: origins.portal, browser: new BrowserCookie(origins.portal) })
+    this.browser = new BrowserCookie(origins.portal)
+    this.waysBack = new WaysBack({ portal: origins.portal, browser: this.browser })
     this.storedRequests = new StoredRequests({ ...around, tokens })
     this.signUp = new SignUp({ ...around, players, signInMethods, tokens, emails, challenge })
     this.recovery = new Recovery({ ...around, players, passwords, signInMethods, tokens, emails })
     this.addressChange = new AddressChange({ ...around, players, passwords, tokens, emails })
     this.avatars = new Avatars({ ...around, storage: app.storage, images: app.images })
-    this.passkeys = new Passkeys({ ...around, ...site, players, tokens, emails })
+    this.passkeys = new Passkeys({
+      ...around,
+      ...site,
+      players,
+      emails,
+      key: app.keys.derive('oauth-idp/passkey-challenges'),
+    })
     const providers = Object.entries(config.providers).map(([name, each]) => providerOf(name, each, origins.portal))
     this.upstream = new Upstream({ ...around, players, tokens, emails, providers })
     this.deletion = new AccountDeletion({ db, events, players, sessions, apps, avatars: this.avatars })

@@ -53,7 +53,7 @@ import { upstreamPages } from './upstream/pages.ts'
 
 export { Administration } from './admin/administration.ts'
 export type { HostedOrigins } from './apps/record.ts'
-export { redirectUriOf } from './apps/redirect-uris.ts'
+export { callbacksBelow, redirectUriOf } from './apps/redirect-uris.ts'
 export type { App as OAuthApp, AppWithSecret } from './apps/schemas.ts'
 export type { AuthConfig } from './config.ts'
 export type { BuiltinClient } from './oauth/builtin-clients.ts'

@@ -73,9 +73,9 @@ function buildExpress(t: Test): App {
   return { project, command: () => ['server.js'], ready: /^ready$/m }
 }
 
-function buildNext(t: Test): App {
+function buildNext(t: Test, files: Record<string, string> = NEXT): App {
   const project = freshProject(t, [packClient(t, 'adapter')], ['next', 'react', 'react-dom'])
-  project.write(NEXT)
+  project.write(files)
   const next = join(project.folder, 'node_modules/next/dist/bin/next')
   const env = environment({ NEXT_TELEMETRY_DISABLED: '1' })
   execFileSync(process.execPath, [next, 'build'], { cwd: project.folder, env, stdio: ['ignore', 'ignore', 'pipe'] })
@@ -90,7 +90,8 @@ const environment = (own: Record<string, string>): NodeJS.ProcessEnv => ({
   ...own,
 })
 
-async function start(t: Test, app: App, port: number, own: Record<string, string>): Promise<void> {
+/** @returns what the game has printed so far */
+async function start(t: Test, app: App, port: number, own: Record<string, string>): Promise<() => string> {
   const child: ChildProcess = spawn(process.execPath, app.command(port), {
     cwd: app.project.folder,
     env: environment({ PORT: String(port), NEXT_TELEMETRY_DISABLED: '1', ...own }),
@@ -108,6 +109,7 @@ async function start(t: Test, app: App, port: number, own: Record<string, string
     if (child.exitCode !== null) throw new Error(`The game did not start:\n${output}`)
     return app.ready.test(output)
   })
+  return () => output
 }
 
 /** Registers the game, and starts its server and the platform. */
@@ -200,7 +202,7 @@ async function play(t: Test, app: App, scheme: 'http' | 'https', open: (flags: s
 
 for (const [name, build] of [
   ['Express', buildExpress],
-  ['Next.js', buildNext],
+  ['Next.js', (t: Test) => buildNext(t)],
 ] as const) {
   t.test(`a game on ${name}, from packed packages`, { timeout: timeLimit(240) }, async (t) => {
     const app = build(t)
@@ -209,5 +211,85 @@ for (const [name, build] of [
         play(t, app, scheme, (flags) => openBrowser(t, flags, { whole: true })),
       )
     }
+  })
+}
+
+/** A page for Next's Cache Components: what reads the session is rendered at the request, the remainder at the build. */
+const CACHED_NEXT = {
+  ...NEXT,
+  'app/page.js': `
+import { Suspense } from 'react'
+import { auth } from '../lib/auth.js'
+async function Who() {
+  const session = await auth.getSession()
+  return <p id="who">{session.signedIn ? 'Hello ' + session.user.name : 'Nobody'}</p>
+}
+export default function Page() {
+  return <main><h1>Relay</h1><Suspense fallback={<p>…</p>}><Who /></Suspense></main>
+}
+`,
+}
+
+for (const [options, path] of [
+  [{ trailingSlash: true }, ''],
+  [{ basePath: '/pong' }, '/pong'],
+  [{ basePath: '/pong', trailingSlash: true, cacheComponents: true }, '/pong'],
+] as const) {
+  t.test(`a game on Next.js with ${JSON.stringify(options)}`, { timeout: timeLimit(240) }, async (t) => {
+    const app = buildNext(t, {
+      ...('cacheComponents' in options ? CACHED_NEXT : NEXT),
+      'next.config.js': `export default ${JSON.stringify(options)}`,
+    })
+    const browser = await openBrowser(t)
+    if (!browser) return
+    const port = await freePort()
+    const origin = `http://relay.localhost:${port}`
+    const home = `${origin}${path}${'trailingSlash' in options || path === '' ? '/' : ''}`
+    const platform = await startPlatform(t, { listen: true })
+    const owner = await platform.signUp()
+    const ada = await platform.signUp({ name: 'Ada' })
+    const redirectUri = `${origin}${path}/auth/service/callback`
+    const program = await platform.program(owner)
+    const { body: client } = await program.post('/api/oauth/apps', { name: 'Relay', redirectUris: [redirectUri] })
+    const settings = {
+      SERVICE_CLIENT_ID: client.clientId,
+      SERVICE_CLIENT_SECRET: client.clientSecret,
+      SERVICE_REDIRECT_URI: redirectUri,
+      SERVICE_SESSION_SECRET: 'a long secret that only this game knows',
+      SERVICE_BASE_URL: platform.portal,
+    }
+    await start(t, app, port, settings)
+    const { page } = await openPage(browser)
+    await page.goto(home)
+    await page.getByText('Nobody').waitFor()
+    await page.evaluate(`import('${platform.portal}/mount.js').then(async ({ mount }) => {
+      document.body.append(Object.assign(document.createElement('div'), { id: 'mounted' }))
+      await mount('#mounted', { gameName: 'Relay', path: '${path}' })
+    })`)
+    await page.getByRole('link', { name: 'Sign in to Relay' }).click()
+    await signInOnPage(page, ada)
+    await page.getByRole('button', { name: 'Allow' }).click()
+    await page.waitForURL(home)
+    await page.getByText('Hello Ada').waitFor()
+    const known = { signedIn: true, user: { id: ada.id, name: 'Ada' } }
+    t.match(await fetchIn(page, `${path}/auth/service/session`), known)
+    t.match(await fetchIn(page, `${path}/api/me`), known)
+    await page.goto(`${origin}${path}/auth/service/start?returnTo=${path}/api/me`)
+    await page.waitForURL((url) => url.pathname.startsWith(`${path}/api/me`))
+    await page.goto(`${origin}${path}/auth/service/logout`)
+    await page.waitForURL(home)
+    await page.getByText('Nobody').waitFor()
+    t.same(await fetchIn(page, `${path}/auth/service/session`), { signedIn: false })
+
+    if (path === '') return
+    const other = await freePort()
+    const wrong = { ...settings, SERVICE_REDIRECT_URI: `http://relay.localhost:${other}/auth/service/callback` }
+    const output = await start(t, app, other, wrong)
+    const { status } = await fetch(`http://127.0.0.1:${other}${path}/auth/service/start`)
+    t.equal(status, 500, 'a redirect URI that is not below the basePath')
+    const again = await fetch(`http://127.0.0.1:${other}${path}/auth/service/session`)
+    t.equal(again.status, 500, 'at every request')
+    const sentence = 'The sign-in routes are below /pong/, so redirectUri must end in /pong/auth/service/callback.'
+    await until(() => output().includes(sentence))
   })
 }

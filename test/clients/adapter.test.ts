@@ -9,18 +9,17 @@ import { createAuth as forNode } from '../../clients/adapter/express.ts'
 import { gameAuth } from '../../clients/adapter/fastify.ts'
 import { createAuth as forHono } from '../../clients/adapter/hono.ts'
 import { type Auth, type AuthSettings, AuthSettingsError, createAuth } from '../../clients/adapter/index.ts'
-import { decide } from '../kit/oauth.ts'
-import { type Platform, type PlayerClient, startPlatform } from '../kit/platform.ts'
+import { approved, GAME_ORIGIN, GameVisitor, proxyTo } from '../kit/game-visitor.ts'
+import { startPlatform } from '../kit/platform.ts'
 import { HOSTILE_PATHS, SAFE_PATHS } from '../kit/return-paths.ts'
 
 const SECRET = 's'.repeat(32)
-const URL_OF_GAME = 'http://relay.localhost:3000'
 const CALLBACK = '/auth/service/callback'
 
 const platform = await startPlatform(t, { listen: true })
 
 /** Creates a game on another host, its settings, and a player. */
-async function elsewhere({ url = URL_OF_GAME, ...fields }: AuthSettings & { url?: string } = {}) {
+async function elsewhere({ url = GAME_ORIGIN, ...fields }: AuthSettings & { url?: string } = {}) {
   const owner = await platform.signUp()
   const { oauth } = await platform.game(owner, { title: 'Relay', url })
   const settings: AuthSettings = {
@@ -34,55 +33,11 @@ async function elsewhere({ url = URL_OF_GAME, ...fields }: AuthSettings & { url?
   return { player: await platform.signUp({ name: 'Ada' }), settings }
 }
 
-/** A browser that calls a handler and stores its cookies. */
-class Visitor {
-  readonly cookies = new Map<string, string>()
-  readonly #answer: (request: Request) => Promise<Response>
-
-  constructor(answer: (request: Request) => Promise<Response>) {
-    this.#answer = answer
-  }
-
-  async ask(
-    path: string,
-    { method = 'GET', headers = {} }: { method?: string; headers?: Record<string, string> } = {},
-  ) {
-    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-    const response = await this.#answer(
-      new Request(new URL(path, URL_OF_GAME), { method, headers: { ...(cookie ? { cookie } : {}), ...headers } }),
-    )
-    for (const line of response.headers.getSetCookie()) {
-      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
-      if (/Max-Age=0\b/.test(line)) this.cookies.delete(name)
-      else this.cookies.set(name, value)
-    }
-    return response
-  }
-
-  /** Runs a sign-in from the start to the response of the callback. */
-  async signIn(platform: Platform, player: PlayerClient, path = '/auth/service/start', headers = {}) {
-    const start = await this.ask(path, { headers })
-    return this.ask(await approved(platform, player, String(start.headers.get('location'))), { headers })
-  }
-
-  session = async () => (await this.ask('/auth/service/session')).json()
-}
-
-/** Returns the URL to which the portal redirects the player, after a consent where one is required. */
-async function approved(platform: Platform, player: PlayerClient, location: string): Promise<string> {
-  const { origin, pathname, search } = new URL(location)
-  if (origin !== platform.portal) throw new Error(`Sent to ${origin}.`)
-  const asked = await player.get(pathname + search)
-  const answer = asked.status === 200 ? await decide(player, pathname + search, 'allow') : asked
-  const back = new URL(answer.headers.location as string)
-  return back.pathname + back.search
-}
-
 /** Returns the name of a game's session cookie on http, or the beginning of the names of its state cookies. */
 const nameOf = ({ clientId }: AuthSettings, purpose = 'session') =>
   `service_${purpose}_${clientId?.slice('svc_client_'.length, 'svc_client_'.length + 8)}`
 
-const visit = (auth: Auth) => new Visitor(async (request) => (await auth.handle(request)) as Response)
+const visit = (auth: Auth) => new GameVisitor(async (request) => (await auth.handle(request)) as Response)
 
 t.test('a player signs in, is known, and signs out', async (t) => {
   const seen: unknown[] = []
@@ -103,7 +58,7 @@ t.test('a player signs in, is known, and signs out', async (t) => {
   t.match(Object.fromEntries(authorize.searchParams), {
     response_type: 'code',
     client_id: settings.clientId,
-    redirect_uri: `${URL_OF_GAME}${CALLBACK}`,
+    redirect_uri: `${GAME_ORIGIN}${CALLBACK}`,
     scope: 'profile email',
     code_challenge_method: 'S256',
   })
@@ -139,7 +94,7 @@ t.test('a player signs in, is known, and signs out', async (t) => {
     new Headers({ cookie }),
     { headers: new Headers({ cookie }) },
     { headers: { cookie } },
-    new Request(URL_OF_GAME, { headers: { cookie } }),
+    new Request(GAME_ORIGIN, { headers: { cookie } }),
   ]) {
     t.match(await auth.getSession(request), { signedIn: true, user: { id: player.id } })
   }
@@ -163,7 +118,7 @@ t.test('a callback that this browser did not ask for is refused', async (t) => {
   const [visitor, other] = [visit(auth), visit(auth)]
   const start = await visitor.ask('/auth/service/start')
   const back = await approved(platform, player, String(start.headers.get('location')))
-  const refused = async (who: Visitor, path: string, message: RegExp) => {
+  const refused = async (who: GameVisitor, path: string, message: RegExp) => {
     const answer = await who.ask(path)
     t.equal(answer.status, 400, path)
     t.match(await answer.json(), { error: { code: 'sign_in_failed', message } })
@@ -175,7 +130,7 @@ t.test('a callback that this browser did not ask for is refused', async (t) => {
   const planted = visit(createAuth(settings))
   await planted.ask('/auth/service/start')
   const [sealed = ''] = planted.cookies.values()
-  planted.cookies.set(`${nameOf(settings, 'state')}_${new URL(back, URL_OF_GAME).searchParams.get('state')}`, sealed)
+  planted.cookies.set(`${nameOf(settings, 'state')}_${new URL(back, GAME_ORIGIN).searchParams.get('state')}`, sealed)
   await refused(planted, back, /began in another browser/)
   await refused(visitor, back.replace(/code=[^&]+/, 'code='), /code is missing/)
   await refused(visitor, back.replace(/code=[^&]+/, 'code=nonsense'), /invalid_grant/)
@@ -371,7 +326,7 @@ t.test('other methods, unknown addresses and service workers are refused; other 
   const worker = await visitor.ask('/auth/service/start', { headers: { 'service-worker': 'script' } })
   t.equal(worker.status, 403)
   for (const path of ['/', '/auth', '/auth/service', '/level/2']) {
-    t.equal(await auth.handle(new Request(new URL(path, URL_OF_GAME))), null, path)
+    t.equal(await auth.handle(new Request(new URL(path, GAME_ORIGIN))), null, path)
   }
   let cookie = ''
   for (let count = 0; count < 10; count++)
@@ -471,7 +426,7 @@ t.test('with Fastify the routes follow redirectUri and the prefix, or the start 
   }
   const at = (path: string, prefix?: string) => ({
     ...settings,
-    redirectUri: URL_OF_GAME + path + CALLBACK,
+    redirectUri: GAME_ORIGIN + path + CALLBACK,
     ...(prefix === undefined ? {} : { prefix }),
   })
   t.same(await found(at('')), [200, 404, 404])
@@ -505,17 +460,12 @@ t.test('the same in plain Node, Fastify and Hono', async (t) => {
   hono.use(auth)
   hono.get('/api/me', async (context) => context.json(await auth.getSession(context.req.raw)))
 
-  const over = (port: number) => async (request: Request) => {
-    const { pathname, search } = new URL(request.url)
-    const { method, headers } = request
-    return fetch(`http://127.0.0.1:${port}${pathname}${search}`, { method, headers, redirect: 'manual' })
-  }
   for (const [name, answer] of [
-    ['node:http', over((server.address() as AddressInfo).port)],
-    ['Fastify', over((fastify.server.address() as AddressInfo).port)],
+    ['node:http', proxyTo((server.address() as AddressInfo).port)],
+    ['Fastify', proxyTo((fastify.server.address() as AddressInfo).port)],
     ['Hono', async (request: Request) => hono.request(request)],
   ] as const) {
-    const visitor = new Visitor(answer)
+    const visitor = new GameVisitor(answer)
     const back = await visitor.signIn(platform, player, '/auth/service/start?returnTo=/x')
     t.equal(back.headers.get('location'), '/x', name)
     t.match(await visitor.session(), { signedIn: true, user: { name: 'Ada' } })

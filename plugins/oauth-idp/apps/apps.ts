@@ -7,6 +7,7 @@ import { NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
 import { cutPage, type PageQuery } from '../../../core/http/pagination.ts'
 import { newId, randomText } from '../../../core/ids.ts'
+import { visibleText } from '../../../core/visible-text.ts'
 import { AppSuspended } from '../errors.ts'
 import { Consent } from '../oauth/entities.ts'
 import { endGrants } from '../oauth/grants.ts'
@@ -18,7 +19,7 @@ import { type ClientRow, clientOf, FIND_CLIENT, type OAuthClient, unstoredClient
 import { OAuthAppRow, SignInCount } from './entities.ts'
 import { isMetadataUrl, metadataClientId } from './metadata-url.ts'
 import { type HostedGames, type HostedOrigins, type StoredApp, toApp, toApps } from './record.ts'
-import { checkRedirectUris, isRegistered, redirectUriOf, registeredUris } from './redirect-uris.ts'
+import { callbacksBelow, checkRedirectUris, isRegistered, redirectUriOf, registeredUris } from './redirect-uris.ts'
 import type { App, AppUpdate, AppWithSecret } from './schemas.ts'
 import type { SuspendedClients } from './suspended-clients.ts'
 
@@ -143,6 +144,7 @@ export class Apps {
     const clientSecret = publicClient ? null : newSecret()
     const row = {
       ...app,
+      name: visibleText(app.name),
       id: newId('app', now),
       clientId: `svc_client_${randomText(16)}`,
       hosted,
@@ -222,6 +224,7 @@ export class Apps {
       row.redirectUris = [...served, ...registered]
       row.servedUris = served
     }
+    if (plain.name !== undefined) plain.name = visibleText(plain.name)
     em.assign(row, { ...plain, ...(game && { gameId: game.id }), updatedAt: this.#context.clock.now() } as never)
     await em.flush()
     await this.announce(row)
@@ -242,14 +245,14 @@ export class Apps {
     clientId: string,
     { from, to, origins }: { from: string | null; to: string | null; origins: string[] },
   ): Promise<void> {
-    const gone = from === null ? null : redirectUriOf(from)
-    const own = to === null ? origins.map(redirectUriOf) : [redirectUriOf(to)]
+    const gone = from === null ? [] : callbacksBelow(from)
+    const own = to === null ? origins.map(redirectUriOf) : callbacksBelow(to)
     if (to !== null) checkRedirectUris(own, this.#context)
     // Writing before reading locks the row, so that concurrent changes are all kept.
     await em.nativeUpdate(OAuthAppRow, { clientId }, { updatedAt: this.#context.clock.now() })
     const row = await em.findOne(OAuthAppRow, { clientId })
     if (!row) return
-    row.redirectUris = [...own, ...registeredUris(row).filter((uri) => uri !== gone && !own.includes(uri))]
+    row.redirectUris = [...own, ...registeredUris(row).filter((uri) => !gone.includes(uri) && !own.includes(uri))]
     row.servedUris = to === null ? own : []
     row.hosted = to === null
     await em.flush()

@@ -55,6 +55,20 @@ function isNeighbour(host: string): boolean {
 export const redirectUriOf = (url: string): string => `${new URL(url).origin}/auth/service/callback`
 
 /**
+ * Returns the callback addresses of a game with its own server: on its origin, and below its address if that has a path,
+ * since several games may share an origin.
+ *
+ * @param url of the game: `https://example.org/pong/`
+ */
+export function callbacksBelow(url: string): string[] {
+  // A last part with a dot is a file.
+  const path = new URL(url).pathname.replace(/\/[^/]*\.[^/]*$/, '').replace(/\/+$/, '')
+  const own = redirectUriOf(url)
+  if (path === '' || path.startsWith('//')) return [own]
+  return [own, `${new URL(url).origin}${path}/auth/service/callback`]
+}
+
+/**
  * Returns the redirect URIs that the owner registered, as stored: without the addresses that were the platform's own
  * when they were written, which follow from the current configuration.
  */

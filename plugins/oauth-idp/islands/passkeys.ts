@@ -1,4 +1,10 @@
-import { browserSupportsWebAuthn, startAuthentication, startRegistration } from '@simplewebauthn/browser'
+import {
+  type AuthenticationResponseJSON,
+  browserSupportsWebAuthn,
+  browserSupportsWebAuthnAutofill,
+  startAuthentication,
+  startRegistration,
+} from '@simplewebauthn/browser'
 
 // Passkeys require a script and a secure context. Otherwise the buttons stay hidden.
 const supported = browserSupportsWebAuthn() && window.isSecureContext
@@ -44,11 +50,52 @@ function onPress(selector: string, act: (holder: HTMLElement) => Promise<void>):
   })
 }
 
-onPress('[data-passkey-sign-in]', async (holder) => {
-  const optionsJSON = await post('/api/auth/passkeys/sign-in/options')
-  await post('/api/auth/passkeys/sign-in', { response: await startAuthentication({ optionsJSON }) })
+const signInOptions = () => post('/api/auth/passkeys/sign-in/options')
+
+async function finish(holder: HTMLElement, response: AuthenticationResponseJSON): Promise<void> {
+  await post('/api/auth/passkeys/sign-in', { response })
   location.assign(holder.dataset.returnTo ?? '/')
+}
+
+let renewal: ReturnType<typeof setTimeout> | undefined
+/** The number of the latest ceremony. A browser has one at a time, and a new one ends the one before it. */
+let latest = 0
+
+/**
+ * Offers passkeys among the browser's suggestions for the email address, where it can. The offer is renewed before its
+ * challenge expires, and after the button's ceremony has failed.
+ */
+async function offer(holder: HTMLElement): Promise<void> {
+  if (!(await browserSupportsWebAuthnAutofill())) return
+  clearTimeout(renewal)
+  const mine = ++latest
+  let response: AuthenticationResponseJSON
+  try {
+    const optionsJSON = await signInOptions()
+    // The button was pressed meanwhile.
+    if (mine !== latest) return
+    renewal = setTimeout(() => offer(holder), optionsJSON.timeout * 0.8)
+    response = await startAuthentication({ optionsJSON, useBrowserAutofill: true })
+  } catch {
+    // Nobody has asked for this offer. The button and the password remain.
+    return
+  }
+  await finish(holder, response).catch((error) => say(document.querySelector('[data-passkey-trouble]'), error))
+}
+
+onPress('[data-passkey-sign-in]', async (holder) => {
+  clearTimeout(renewal)
+  latest++
+  try {
+    await finish(holder, await startAuthentication({ optionsJSON: await signInOptions() }))
+  } catch (error) {
+    void offer(holder)
+    throw error
+  }
 })
+
+const signIn = document.querySelector<HTMLElement>('[data-passkey-sign-in]')
+if (supported && signIn) void offer(signIn)
 
 onPress('[data-passkey-add]', async (holder) => {
   const label = holder.querySelector('input')?.value.trim() || 'Passkey'

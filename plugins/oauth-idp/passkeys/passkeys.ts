@@ -7,11 +7,10 @@ import { Conflict, InvalidRequest, NotFound } from '../../../core/errors.ts'
 import type { RateLimiter } from '../../../core/http/rate-limit.ts'
 import { InvalidCredentials } from '../errors.ts'
 import type { AccountEmails } from '../players/account-emails.ts'
-import type { OneTimeTokens } from '../players/one-time-tokens.ts'
 import type { Known, Players } from '../players/players.ts'
 import { normaliseName } from '../players/profile.ts'
-import { hashSecret } from '../secret-hash.ts'
 import { requireRecentSignIn } from '../sessions/recent-sign-in.ts'
+import { CHALLENGE_MS, PasskeyChallenges } from './challenges.ts'
 import { Passkey } from './entities.ts'
 
 interface PasskeysContext {
@@ -19,15 +18,15 @@ interface PasskeysContext {
   clock: Clock
   rateLimiter: RateLimiter
   players: Players
-  tokens: OneTimeTokens
   emails: AccountEmails
   /** The origin of the portal. A passkey works on no other origin. */
   portalUrl: string
   siteName: string
   signInAttemptsPerMinute: number
+  /** Authenticates challenges. */
+  key: Buffer
 }
 
-const CHALLENGE_MS = 300_000
 const MOST = 20
 /** Ed25519, ES256 and RS256, which devices support. The library's own list includes algorithms experimental in Node. */
 const ALGORITHMS = [-8, -7, -257]
@@ -40,6 +39,7 @@ const webauthn = () => import('@simplewebauthn/server')
  */
 export class Passkeys {
   readonly #context: PasskeysContext
+  readonly #challenges: PasskeyChallenges
   readonly #rpId: string
   /**
    * Whether browsers support passkeys at this portal: they require a domain name (WebAuthn section 5.1.2) and HTTPS.
@@ -49,6 +49,7 @@ export class Passkeys {
 
   constructor(context: PasskeysContext) {
     this.#context = context
+    this.#challenges = new PasskeyChallenges(context)
     const { protocol, hostname } = new URL(context.portalUrl)
     this.#rpId = hostname
     const isAddress = hostname.startsWith('[') || isIPv4(hostname)
@@ -73,7 +74,7 @@ export class Passkeys {
       userID: new Uint8Array(Buffer.from(playerId)),
       userName: player.email ?? player.name,
       userDisplayName: player.name,
-      challenge: await this.#challenge(playerId),
+      challenge: this.#challenges.issue(sessionOf(playerId, sessionId)),
       timeout: CHALLENGE_MS,
       attestationType: 'none',
       supportedAlgorithmIDs: ALGORITHMS,
@@ -82,20 +83,33 @@ export class Passkeys {
     })
   }
 
-  /** Stores the passkey that a browser created. @throws InvalidRequest, Conflict */
-  async register(playerId: string, label: string, response: RegistrationResponseJSON): Promise<Passkey> {
+  /**
+   * Stores the passkey that a browser created.
+   *
+   * @param sessionId of the session that asked for the options
+   * @throws InvalidRequest, Conflict
+   */
+  async register(
+    { playerId, sessionId }: { playerId: string; sessionId: string },
+    label: string,
+    response: RegistrationResponseJSON,
+  ): Promise<Passkey> {
     const { db, clock, emails } = this.#context
+    let answered = ''
     const name = normaliseName(label)
     const { verifyRegistrationResponse } = await webauthn()
     const { verified, registrationInfo } = await verifyRegistrationResponse({
       response,
-      expectedChallenge: (challenge) => this.#useChallenge(challenge, playerId),
+      expectedChallenge: (challenge) => {
+        answered = challenge
+        return this.#challenges.isCurrent(challenge, sessionOf(playerId, sessionId))
+      },
       expectedOrigin: this.#context.portalUrl,
       expectedRPID: this.#rpId,
       requireUserVerification: true,
       supportedAlgorithmIDs: ALGORITHMS,
     }).catch(notVerified)
-    if (!verified || !registrationInfo) return notVerified()
+    if (!verified || !registrationInfo || !(await this.#challenges.spend(answered))) return notVerified()
     const { id, publicKey, counter, transports } = registrationInfo.credential
     const row = {
       ...{ id, playerId, counter: storable(counter), label: name, lastUsedAt: null, createdAt: clock.now() },
@@ -111,12 +125,18 @@ export class Passkeys {
     })
   }
 
-  /** Returns the options for a browser to request any passkey of this portal. @throws RateLimited */
-  async signInOptions(address: string) {
+  /**
+   * Returns the options for a browser to request any passkey of this portal. Every view of the sign-in page asks for
+   * them, so nothing is stored and the limit is wide: many people may share an address.
+   *
+   * @param browser the hash by which the browser is known again (sessions/browser-cookie.ts)
+   * @throws RateLimited
+   */
+  async signInOptions({ browser, address }: { browser: string; address: string }) {
     const { rateLimiter, signInAttemptsPerMinute } = this.#context
-    await rateLimiter.take(`passkey/${address}`, signInAttemptsPerMinute * 3, 60_000)
+    await rateLimiter.take(`passkey/${address}`, signInAttemptsPerMinute * 30, 60_000)
     const { generateAuthenticationOptions } = await webauthn()
-    const challenge = await this.#challenge(null)
+    const challenge = this.#challenges.issue(browserOf(browser))
     return generateAuthenticationOptions({
       rpID: this.#rpId,
       challenge,
@@ -125,8 +145,16 @@ export class Passkeys {
     })
   }
 
-  /** Returns the owner of a passkey, with the epoch before its verification. @throws InvalidCredentials, RateLimited */
-  async authenticate(response: AuthenticationResponseJSON, address: string): Promise<Known> {
+  /**
+   * Returns the owner of a passkey, with the epoch before its verification.
+   *
+   * @param browser the hash of the browser that asked for the options; null for one that is not known
+   * @throws InvalidCredentials, RateLimited
+   */
+  async authenticate(
+    response: AuthenticationResponseJSON,
+    { browser, address }: { browser: string | null; address: string },
+  ): Promise<Known> {
     const { db, clock, players, rateLimiter, signInAttemptsPerMinute } = this.#context
     await rateLimiter.take(`passkey-sign-in/${address}`, signInAttemptsPerMinute, 60_000)
     const em = db.em()
@@ -134,10 +162,14 @@ export class Passkeys {
     const player = passkey && (await players.find(passkey.playerId))
     if (!player || player.disabled) throw new InvalidCredentials()
     const { id, counter, transports } = passkey
+    let answered = ''
     const { verifyAuthenticationResponse } = await webauthn()
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
       response,
-      expectedChallenge: (challenge) => this.#useChallenge(challenge, null),
+      expectedChallenge: (challenge) => {
+        answered = challenge
+        return browser !== null && this.#challenges.isCurrent(challenge, browserOf(browser))
+      },
       expectedOrigin: this.#context.portalUrl,
       expectedRPID: this.#rpId,
       requireUserVerification: true,
@@ -145,7 +177,7 @@ export class Passkeys {
     }).catch(() => {
       throw new InvalidCredentials()
     })
-    if (!verified) throw new InvalidCredentials()
+    if (!verified || !(await this.#challenges.spend(answered))) throw new InvalidCredentials()
     // Of two concurrent uses with the same counter, one is from a copy.
     const changes = { counter: storable(authenticationInfo.newCounter), lastUsedAt: clock.now(), rpId: this.#rpId }
     if (!(await markOnce(em, Passkey, { id, counter }, changes))) throw new InvalidCredentials()
@@ -181,21 +213,11 @@ export class Passkeys {
     const rows = await this.#context.db.em().nativeDelete(Passkey, { id, playerId })
     if (rows === 0) throw new NotFound('passkey')
   }
-
-  async #challenge(playerId: string | null) {
-    const { db, tokens } = this.#context
-    const token = await tokens.issue(db.em(), 'passkey', { playerId, lifeMs: CHALLENGE_MS })
-    return new Uint8Array(Buffer.from(token, 'base64url'))
-  }
-
-  /** Consumes a challenge. A challenge is valid once, and only for its player. */
-  async #useChallenge(challenge: string, playerId: string | null): Promise<boolean> {
-    const { db, tokens } = this.#context
-    const row = await tokens.find('passkey', challenge)
-    if (!row || (row.playerId ?? null) !== playerId) return false
-    return tokens.consume(db.em(), { purpose: 'passkey', tokenHash: hashSecret(challenge) })
-  }
 }
+
+/** Who may answer a challenge: a browser that signs in, or the session of a player who adds a passkey. */
+const browserOf = (hash: string): string => `browser/${hash}`
+const sessionOf = (playerId: string, sessionId: string): string => `session/${playerId}/${sessionId}`
 
 /**
  * The signature counter of a passkey as it is stored. It has 32 bits without a sign, an integer of the database has one.

@@ -16,7 +16,7 @@ const Created = Type.Object({ id: Type.String(), label: Type.String() })
 
 /** The routes for the passkey buttons' script (islands/passkeys.ts). */
 export const passkeyRoutes: Routes = async (app) => {
-  const { passkeys, sessions } = app.identity
+  const { passkeys, sessions, browser } = app.identity
 
   app.post(
     '/api/auth/passkeys/options',
@@ -41,8 +41,9 @@ export const passkeyRoutes: Routes = async (app) => {
     },
     async (request, reply) => {
       const { label, response } = request.body
-      const { playerId } = callerOf(request)
-      const passkey = await passkeys.register(playerId, label, response as unknown as RegistrationResponseJSON)
+      const { playerId, credentialId: sessionId } = callerOf(request)
+      const made = response as unknown as RegistrationResponseJSON
+      const passkey = await passkeys.register({ playerId, sessionId }, label, made)
       reply.code(201)
       return { id: passkey.id, label: passkey.label }
     },
@@ -53,7 +54,8 @@ export const passkeyRoutes: Routes = async (app) => {
     { ...anyone, schema: { tags, summary: 'Begin to sign in with a passkey', response: { 200: WebAuthn } } },
     async (request, reply) => {
       reply.header('cache-control', 'no-store')
-      return (await passkeys.signInOptions(callerAddress(request))) as unknown as Record<string, unknown>
+      const caller = { browser: browser.mark(request, reply), address: callerAddress(request) }
+      return (await passkeys.signInOptions(caller)) as unknown as Record<string, unknown>
     },
   )
 
@@ -70,7 +72,10 @@ export const passkeyRoutes: Routes = async (app) => {
     },
     async (request, reply) => {
       const response = request.body.response as unknown as AuthenticationResponseJSON
-      const { player: user, epoch } = await passkeys.authenticate(response, callerAddress(request))
+      const { player: user, epoch } = await passkeys.authenticate(response, {
+        browser: browser.read(request),
+        address: callerAddress(request),
+      })
       await sessions.start(reply, user.id, epoch)
       reply.header('cache-control', 'no-store')
       return { user }

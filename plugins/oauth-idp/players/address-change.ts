@@ -26,6 +26,8 @@ interface AddressChangeContext {
   emails: AccountEmails
   linksPerHour: number
   blockedEmailDomains: readonly string[]
+  /** Whether the address of a new account is verified by a link; then a first address is, too. */
+  verifyEmail: boolean
 }
 
 /** The player's request, with proof of their identity. */
@@ -39,9 +41,10 @@ export interface AddressChangeRequest {
 }
 
 /**
- * Changes the email address of an account. The address gives access to everything (it resets a lost password), so a
- * change requires the password or a recent sign-in, the new address is verified by a link, and the old address is
- * notified.
+ * Changes the email address of an account, or adds one to an account that has none, such as one of a provider. The
+ * address gives access to everything (it resets a lost password), so a change requires the password or a recent sign-in,
+ * the new address is verified by a link, and the old address is notified. A first address is verified where that of a new
+ * account is.
  */
 export class AddressChange {
   readonly #context: AddressChangeContext
@@ -52,28 +55,39 @@ export class AddressChange {
 
   /**
    * Sends a link to the new address. Whether that address has an account is checked when the mail is written, so that
-   * the caller can't tell.
+   * the caller can't tell. Without `auth.verifyEmail` a first address counts at once, as that of a new account does; it
+   * is not verified then.
    *
-   * @throws InvalidRequest, EmailDomainBlocked, InvalidCredentials, RateLimited; Forbidden when the last sign-in is too long ago
+   * @returns whether a mail is being sent
+   * @throws InvalidRequest, EmailDomainBlocked, InvalidCredentials, RateLimited; Forbidden when the last sign-in is too
+   *   long ago; NotFound for a guest; EmailTaken without a mail
    */
-  async ask({ playerId, sessionId, email, password, address }: AddressChangeRequest): Promise<void> {
-    const { db, players, passwords, tokens, emails } = this.#context
+  async ask({ playerId, sessionId, email, password, address }: AddressChangeRequest): Promise<boolean> {
+    const { db, events, players, passwords, tokens, emails, verifyEmail } = this.#context
     const player = await players.find(playerId)
-    if (!player?.email) throw new NotFound('address')
+    if (!player || player.isGuest) throw new NotFound('address')
     const next = normaliseEmail(email)
+    const { email: from } = player
     mustNotBeBlocked(next, this.#context.blockedEmailDomains)
-    if (next === player.email) throw fieldError('email', 'This is your address already.')
-    if (await passwords.has(playerId)) await this.#mustKnow(player.email, password, address)
+    if (next === from) throw fieldError('email', 'This is your address already.')
+    if (from !== null && (await passwords.has(playerId))) await this.#mustKnow(from, password, address)
     else await requireRecentSignIn(this.#context, sessionId)
     await limitAccountEmails(this.#context, next, address)
+    if (from === null && !verifyEmail) {
+      const add = (em: SqlEntityManager) =>
+        players.updateUnique(em, playerId, { email: next, emailVerified: false }, { email: from })
+      await db.transaction(add, { alone: true })
+      await events.emit('player.changed', { playerId })
+      return false
+    }
     const nonce = tokens.newNonce()
-    const { email: from } = player
     await db.transaction(async (em) => {
       // Only the latest request is valid.
       await em.nativeDelete(OneTimeToken, { playerId, purpose: 'new-email' })
       await tokens.issue(em, 'new-email', { nonce, playerId, email: next, data: { from }, lifeMs: LINK_MS })
       await emails.enqueue(em, { kind: 'new-email', nonce })
     })
+    return true
   }
 
   /** Returns the address of a link, for the confirmation page. @throws LinkUsed, Forbidden */
@@ -85,28 +99,30 @@ export class AddressChange {
    * Makes the new address the verified address of the account, and invalidates links that were sent to the old one.
    * Only for the signed-in player who requested it, as with `Recovery.verify`.
    *
+   * @returns whether it is the first address of the account
    * @throws LinkUsed; Forbidden when another player is signed in; EmailTaken when another account has taken the address
    *   meanwhile
    */
-  async confirm(token: string, playerId: string): Promise<void> {
+  async confirm(token: string, playerId: string): Promise<boolean> {
     const { db, events, players, tokens, emails } = this.#context
     const { link, email, from } = await this.#find(token, playerId)
     const player = await players.find(playerId)
-    if (player?.email !== from) throw new LinkUsed()
+    if (!player || player.email !== from) throw new LinkUsed()
     const change = async (em: SqlEntityManager) => {
       if (!(await tokens.consume(em, link))) throw new LinkUsed()
       await players.updateUnique(em, playerId, { email, emailVerified: true }, { email: from })
       await em.nativeDelete(OneTimeToken, { playerId, purpose: { $in: ['reset', 'verify', 'new-email'] } })
-      await emails.enqueue(em, { kind: 'address-changed', playerId, to: from })
+      if (from !== null) await emails.enqueue(em, { kind: 'address-changed', playerId, to: from })
     }
     await db.transaction(change, { alone: true })
     await events.emit('player.changed', { playerId })
+    return from === null
   }
 
   async #find(token: string, playerId: string) {
     const link = await this.#context.tokens.find('new-email', token)
-    const from = link?.data?.from
-    if (!link?.email || typeof from !== 'string') throw new LinkUsed()
+    if (!link?.email) throw new LinkUsed()
+    const { from } = link.data as { from: string | null }
     if (link.playerId !== playerId) throw new Forbidden('This link belongs to another account; sign in to that one.')
     return { link, email: link.email, from }
   }

@@ -68,6 +68,6 @@ const OneTimeTokenSchema = defineEntity({
   },
 })
 
-/** A single-use token: a link in a message, an invitation, the challenge of a passkey. */
+/** A single-use token: a link in a message, an invitation, a challenge that was used. */
 export class OneTimeToken extends OneTimeTokenSchema.class {}
 OneTimeTokenSchema.setClass(OneTimeToken)

@@ -7,7 +7,7 @@ import { newId, randomText } from '../../../core/ids.ts'
 import { hashSecret } from '../secret-hash.ts'
 import { OneTimeToken } from './entities.ts'
 
-export type Purpose = 'reset' | 'sign-up' | 'verify' | 'new-email' | 'invite' | 'passkey' | 'connect' | 'oauth-request'
+export type Purpose = 'reset' | 'sign-up' | 'verify' | 'new-email' | 'invite' | 'connect' | 'oauth-request'
 
 export interface NewToken {
   /** A nonce of `newNonce`, if the token is derived again later. The default is a fresh one. */

@@ -7,7 +7,7 @@ import { Button, Form, html, Row, renderPage } from '../../../core/pages/index.t
 import { type FormProblem, formProblemOf } from '../form-problems.ts'
 import { addressOrNothing } from './profile.ts'
 import { renderMailSent } from './recovery-pages.ts'
-import { SignInPage, SignUpPage } from './sign-in-page.ts'
+import { other, SignInPage, SignUpPage } from './sign-in-page.ts'
 
 const constraints = { origin: 'portal' }
 const looks = { config: { auth: 'optional', page: true }, constraints } as const
@@ -19,6 +19,8 @@ const invited = { config: { auth: 'optional', sameOrigin: true, page: true, secr
 /** Form fields are optional in the schema, so that an error about a missing field appears beside it. */
 const Text = Type.Optional(Type.String({ maxLength: 4096 }))
 const NewAccount = Type.Object({ email: Text, password: Text, name: Text, returnTo: Text, work: Text })
+/** `invitation` is the pasted link of an invitation. */
+const NewAccountOrInvitation = Type.Object({ ...NewAccount.properties, invitation: Text })
 const PageQuery = Type.Object({
   returnTo: Type.Optional(Type.String()),
   prompt: Type.Optional(Type.String({ description: '`login`: ask again although somebody is signed in.' })),
@@ -50,6 +52,9 @@ interface SignUpForm {
   problem?: FormProblem
   invitation?: string
 }
+
+/** Returns the token of an invitation's link, or nothing that could be one. The link may stand in a sentence. */
+const invitationIn = (text: string): string => /\/invite\/([\w-]{1,100})/.exec(text)?.[1] ?? ''
 
 /** The pages for sign-in, sign-up and sign-out, which work without a script. */
 export const playerPages: Routes = async (app) => {
@@ -101,10 +106,15 @@ export const playerPages: Routes = async (app) => {
     return signUpPage(reply, { returnTo })
   })
 
-  app.post('/sign-up', { ...acts, schema: { body: NewAccount } }, async (request, reply) => {
-    const { email = '', password = '', name = '', work } = request.body
+  app.post('/sign-up', { ...acts, schema: { body: NewAccountOrInvitation } }, async (request, reply) => {
+    const { email = '', password = '', name = '', work, invitation } = request.body
     const returnTo = returnPath(request.body.returnTo, portal)
     try {
+      if (invitation !== undefined) {
+        const token = invitationIn(invitation)
+        await signUp.mustBeInvited(token)
+        return reply.redirect(other(`/invite/${token}`, returnTo), 303)
+      }
       const wayBack = config.verifyEmail ? waysBack.begin(request, reply, returnTo) : undefined
       const player = await signUp.begin({ email, password, name }, { address: callerAddress(request), work, wayBack })
       if (!player) return renderMailSent(app, reply, email, { returnTo })
@@ -208,6 +218,7 @@ export const playerPages: Routes = async (app) => {
         ...form,
         awaitsHost: await setup.isWaiting(),
         signUpIsOpen,
+        invites: config.signUp === 'invite',
         siteName: app.site.name,
         minLength: config.passwordMinLength,
         needsWork: signUp.challenge.isRequired && !invitation,

@@ -124,8 +124,8 @@ export const recoveryPages: Routes = async (app) => {
   })
 
   app.post('/new-email/:token', { ...owner, schema: { params: Params } }, async (request, reply) => {
-    await addressChange.confirm(request.params.token, callerOf(request).playerId)
-    return reply.redirect('/settings?done=address', 303)
+    const isFirst = await addressChange.confirm(request.params.token, callerOf(request).playerId)
+    return reply.redirect(isFirst ? '/settings/security?done=address' : '/settings?done=address', 303)
   })
 
   const askPage = (

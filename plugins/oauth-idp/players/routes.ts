@@ -8,7 +8,7 @@ const tags = ['Sign-in']
 
 /** Sign-up and sign-in for the portal's own scripts (contracts, section 3). */
 export const playerRoutes: Routes = async (app) => {
-  const { players, passwords, sessions, signUp } = app.identity
+  const { players, passwords, sessions, signUp, waysBack, config } = app.identity
 
   app.get(
     '/api/auth/sign-up/challenge',
@@ -43,10 +43,9 @@ export const playerRoutes: Routes = async (app) => {
       },
     },
     async (request, reply) => {
-      const user = await signUp.begin(request.body, {
-        address: callerAddress(request),
-        work: request.body.work,
-      })
+      const { work, returnTo } = request.body
+      const wayBack = config.verifyEmail ? waysBack.begin(request, reply, returnTo) : undefined
+      const user = await signUp.begin(request.body, { address: callerAddress(request), work, wayBack })
       if (!user) {
         reply.code(202).header('cache-control', 'no-store')
         return { pending: true as const }

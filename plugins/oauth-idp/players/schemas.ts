@@ -44,7 +44,17 @@ export const ChallengeOrNull = Type.Object({
   challenge: Type.Union([Challenge, Type.Null()], { description: 'Null: a new account needs no proof of work.' }),
 })
 
-export const SignUpBody = Type.Object({ ...Credentials, name: Type.String({ maxLength: 200 }), work: Work })
+export const SignUpBody = Type.Object({
+  ...Credentials,
+  name: Type.String({ maxLength: 200 }),
+  work: Work,
+  returnTo: Type.Optional(
+    Type.String({
+      maxLength: 4096,
+      description: 'The path of the portal to which a mailed link leads on, such as that of a sign-in under way.',
+    }),
+  ),
+})
 export const GuestBody = Type.Object({
   name: Type.String({ maxLength: 200, description: 'The name that other players see.' }),
   work: Work,

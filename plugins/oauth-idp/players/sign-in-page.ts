@@ -94,6 +94,8 @@ const GuestCard = ({ returnTo, guestName, guestProblem, needsWork }: SignInProps
 interface SignUpProps extends AccountFormProps {
   name?: string | undefined
   minLength: number
+  /** Whether an invitation makes an account where sign-up is not open. */
+  invites: boolean
   /** Whether a new account needs a proof of work. */
   needsWork: boolean
   /** The terms that a new account accepts. */
@@ -117,7 +119,16 @@ export function SignUpPage(props: SignUpProps): View {
           <p class="lede">Accounts on ${siteName} are made by whoever runs it. Ask them for one.</p>
         </header>
         ${awaitsHost && html`<${FirstHost} />`}
-        <div class="row"><${Button} kind="act" href=${other('/sign-in', returnTo)}>Sign in instead<//></div>
+        ${
+          props.invites &&
+          html`<${Form} action="/sign-up" submit="Use the invitation"
+            beside=${html`<${Button} kind="quiet" href=${other('/sign-in', returnTo)}>Have an account? Sign in<//>`}>
+            <input type="hidden" name="returnTo" value=${returnTo} />
+            <${Field} label="Link of your invitation" name="invitation" required autocomplete="off" error=${problem?.message}
+              hint="Paste it here, and you go on from where you are." />
+          <//>`
+        }
+        ${!props.invites && html`<div class="row"><${Button} kind="act" href=${other('/sign-in', returnTo)}>Sign in instead<//></div>`}
       </div>`
   }
   return html`

@@ -51,7 +51,11 @@ export const AccountPage = (props: AccountPageProps): View => {
       <//>
     <//>
     <${Picture} ...${props} problem=${formProblemOf('picture')} />
-    ${player.email && html`<${Address} ...${props} problem=${formProblemOf('verify')} changing=${formProblemOf('email')} />`}
+    ${
+      player.email
+        ? html`<${Address} ...${props} problem=${formProblemOf('verify')} changing=${formProblemOf('email')} />`
+        : !player.isGuest && html`<${FirstAddress} ...${props} problem=${formProblemOf('email')} />`
+    }
     <${Section} layout="side" title="Your data" description="All data that this server has about you, as one file.">
       <${Card}><div class="row"><${Button} href="/settings/export">Download as JSON<//></div><//>
     <//>
@@ -125,6 +129,18 @@ const Address = ({
         }
       <//>
       </div>
+    <//>
+  <//>`
+
+/** For accounts of a provider that gave no address. */
+const FirstAddress = ({ refused, problem }: PartProps): View => html`
+  <${Section} layout="side" title="Email"
+    description="You have no address yet. With one you can set a password, and reset a lost one. To add it, you need a sign-in of the last ten minutes.">
+    <${Card}>
+      <${Form} action="/settings/email" submit="Add the address" kind="plain" error=${problem?.message} id="first-address">
+        <${Field} label="Email" name="email" type="email" required autocomplete="email" value=${problem && refused?.email}
+          hint="Games don't see it unless you say so." error=${problem?.fields.email} />
+      <//>
     <//>
   <//>`
 

@@ -123,7 +123,8 @@ export const settingsPages: Routes = async (app) => {
       const { email = '', password = '' } = request.body
       const { playerId, credentialId: sessionId } = callerOf(request)
       try {
-        await addressChange.ask({ playerId, sessionId, email, password, address: callerAddress(request) })
+        const change = { playerId, sessionId, email, password, address: callerAddress(request) }
+        if (!(await addressChange.ask(change))) return reply.redirect('/settings/security?done=address', 303)
         return renderMailSent(app, reply, email, { user: callerOf(request).viewer })
       } catch (error) {
         return accountPage(request, reply, { refused: { form: 'email', email, problem: formProblemOf(error) } })

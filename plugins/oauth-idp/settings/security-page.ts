@@ -23,6 +23,7 @@ import { type SettingsEntry, SettingsHeader } from './header.ts'
 interface SecurityPageProps {
   entries: SettingsEntry[]
   email: string | null
+  isGuest: boolean
   hasPassword: boolean
   minLength: number
   passkeys: Passkey[]
@@ -39,7 +40,14 @@ interface SecurityPageProps {
 
 export const SecurityPage = (props: SecurityPageProps): View => html`
   <${SettingsHeader} entries=${props.entries} current="/settings/security" />
-  ${props.email && html`<${Password} ...${props} />`}
+  ${
+    props.email
+      ? html`<${Password} ...${props} />`
+      : !props.isGuest &&
+        html`<${Section} layout="side" title="Password" description="To have one, you need an email address to sign in with.">
+          <${Card}><div class="row"><${Button} href="/settings">Add an email address<//></div><//>
+        <//>`
+  }
   <${Passkeys} ...${props} />
   ${(props.providers.length > 0 || props.accounts.length > 0) && html`<${Accounts} ...${props} />`}
   <${Section} layout="side" title="Signed in" description="Browsers that can use your account. Sign out those you don't know.">

@@ -14,6 +14,7 @@ const Text = Type.Optional(Type.String({ maxLength: 4096 }))
 /** The messages after a step. The address contains only the name of the step. */
 const DONE: Record<string, string> = {
   password: 'Your password is changed. You were signed out everywhere else.',
+  address: 'You have an email address now. Set a password to sign in with it.',
   session: 'That browser is signed out.',
   sessions: 'Every other browser is signed out.',
   passkey: 'The passkey is added.',
@@ -119,6 +120,7 @@ export const securityPages: Routes = async (app) => {
       body: SecurityPage({
         entries: settings,
         email: player?.email ?? null,
+        isGuest: player?.isGuest ?? false,
         hasPassword,
         minLength: config.passwordMinLength,
         passkeys: keys,

@@ -63,6 +63,20 @@ t.test('a game that lives elsewhere has its redirect URI there, and a new url mo
   t.match(made, { status: 201, body: { url: 'https://far.example.org/play/' } })
   t.equal(made.body.oauth.redirectUri, 'https://far.example.org/auth/service/callback')
   const uris = async () => (await program.get('/api/oauth/apps')).body.apps[0].redirectUris
+  const below = (path: string) => `https://far.example.org${path}/auth/service/callback`
+  t.same(await uris(), [below(''), below('/play')], 'and below its path')
+  for (const [path, callback] of [
+    ['/arcade/pong', '/arcade/pong'],
+    ['/arcade/pong.html?level=1#x', '/arcade'],
+    ['/pong/index.html', '/pong'],
+  ] as const) {
+    await program.patch(`/api/games/${made.body.id}`, { url: `https://far.example.org${path}` })
+    t.same(await uris(), [below(''), below(callback)], path)
+  }
+  for (const path of ['/', '//evil.example/', '/index.html']) {
+    await program.patch(`/api/games/${made.body.id}`, { url: `https://far.example.org${path}` })
+    t.same(await uris(), [below('')], path)
+  }
 
   const moved = await program.patch(`/api/games/${made.body.id}`, { url: 'https://new.example.org' })
   t.match(moved, { status: 200, body: { url: 'https://new.example.org' } })

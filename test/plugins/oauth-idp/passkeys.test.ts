@@ -1,4 +1,6 @@
+import type { BrowserContext, Page } from 'playwright-core'
 import t from 'tap'
+import { Authenticator } from '../../kit/authenticator.ts'
 import { expectNoAxeViolations, openBrowser, openPage } from '../../kit/browser.ts'
 import { Client, PASSWORD, startPlatform } from '../../kit/platform.ts'
 import { startSmtp } from '../../kit/smtp.ts'
@@ -15,18 +17,9 @@ t.test('a passkey is added, signs in, and is removed, in a real browser', async 
   const { portal } = platform
   const player = await platform.signUp({ name: 'Ada', email: 'ada@example.org' })
   const { page, context, complaints } = await openPage(browser)
-  const devtools = await context.newCDPSession(page)
-  await devtools.send('WebAuthn.enable')
-  const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  })
+  const { devtools, authenticatorId } = await virtualDevice(context, page)
+  // Without suggestions the device answers when the button is pressed, not when the page is shown.
+  await page.addInitScript('PublicKeyCredential.isConditionalMediationAvailable = async () => false')
 
   await page.goto(`${portal}/sign-in?returnTo=/settings/security`)
   await page.getByLabel('Email').fill('ada@example.org')
@@ -125,13 +118,94 @@ t.test('a passkey is added, signs in, and is removed, in a real browser', async 
   t.same(real, [], 'no other complaint of the browser')
 })
 
+t.test('a passkey is chosen among the suggestions for the address', async (t) => {
+  const browser = await openBrowser(t)
+  if (!browser) return
+  const platform = await startPlatform(t, { only, listen: true })
+  const { portal } = platform
+  await platform.signUp({ name: 'Ada', email: 'ada@example.org' })
+  const { page, context, complaints } = await openPage(browser)
+  await virtualDevice(context, page)
+  await page.goto(`${portal}/sign-in?returnTo=/settings/security`)
+  await page.getByLabel('Email').fill('ada@example.org')
+  await page.getByLabel('Password').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('button', { name: 'Add a passkey' }).click()
+  await page.getByText('The passkey is added.').waitFor()
+  await context.clearCookies()
+  await page.goto(`${portal}/sign-in?returnTo=/settings`)
+  await page.waitForURL(`${portal}/settings`)
+  t.match(await page.locator('main').textContent(), /ada@example.org/, 'without the button')
+  t.same(complaints, [])
+
+  const address = '**/api/auth/passkeys/sign-in'
+  /** Shows the sign-in page. @returns what the browser would have sent */
+  const chosen = async () => {
+    await context.clearCookies()
+    const sent = Promise.withResolvers<object>()
+    await page.route(address, (route) => {
+      sent.resolve(route.request().postDataJSON())
+      return route.abort()
+    })
+    await page.goto(`${portal}/sign-in`)
+    const body = await sent.promise
+    await page.unroute(address)
+    return body
+  }
+  const send = (body: object) =>
+    page.evaluate(
+      ([path, json]) =>
+        fetch(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: json }).then(
+          ({ status }) => status,
+        ),
+      ['/api/auth/passkeys/sign-in', JSON.stringify(body)] as const,
+    )
+  const body = await chosen()
+  const other = new Client(platform.app)
+  await other.post('/api/auth/passkeys/sign-in/options')
+  t.equal((await other.post('/api/auth/passkeys/sign-in', body)).status, 401, 'not in another browser')
+  const answers = await Promise.all(Array.from({ length: 5 }, () => send(body)))
+  t.same(answers.sort(), [200, 401, 401, 401, 401], 'once in this one')
+  const late = await chosen()
+  platform.clock.advance(301_000)
+  t.equal(await send(late), 401, 'for five minutes')
+})
+
+/** Adds a device with passkeys to a page. It answers each request at once, also that for suggestions. */
+async function virtualDevice(context: BrowserContext, page: Page) {
+  const devtools = await context.newCDPSession(page)
+  await devtools.send('WebAuthn.enable')
+  const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  })
+  return { devtools, authenticatorId }
+}
+
 t.test('passkeys are for their player alone', async (t) => {
   const platform = await startPlatform(t, { only })
   const [ada, eve] = [await platform.signUp(), await platform.signUp()]
   t.equal((await platform.stranger.post('/api/auth/passkeys/options')).status, 401)
   const options = await ada.post('/api/auth/passkeys/options')
-  t.match(options, { status: 200, body: { rp: { id: 'localhost' }, challenge: /^[\w-]{43}$/ } })
+  t.match(options, { status: 200, body: { rp: { id: 'localhost' }, challenge: /^[\w-]{72}$/ } })
   t.not(options.body.challenge, (await ada.post('/api/auth/passkeys/options')).body.challenge)
+  // Passkeys that are synchronised between devices do not count.
+  const device = new Authenticator(platform.portal)
+  const made = { label: 'Key', response: device.create(options.body, 0) }
+  t.equal((await eve.post('/api/auth/passkeys', made)).status, 400, "another player's challenge")
+  t.equal((await ada.post('/api/auth/passkeys', made)).status, 201)
+  t.equal((await ada.post('/api/auth/passkeys', made)).status, 400, 'a challenge works once')
+  const phone = new Client(platform.app)
+  const { body: asked } = await phone.post('/api/auth/passkeys/sign-in/options')
+  const answer = { response: device.get(asked, 0) }
+  t.match(await phone.post('/api/auth/passkeys/sign-in', answer), { status: 200, body: { user: { id: ada.id } } })
+  t.equal((await phone.post('/api/auth/passkeys/sign-in', answer)).status, 401, 'an answer, too')
   platform.clock.advance(601_000)
   const late = { status: 403, body: { error: { message: /a sign-in of the last ten minutes/ } } }
   t.match(await ada.post('/api/auth/passkeys/options'), late, 'a session left open adds none')
@@ -152,8 +226,14 @@ t.test('passkeys are not tried without end', async (t) => {
   for (let tries = 0; tries < 3; tries++) t.not((await attempt()).status, 429)
   t.match(await attempt(), refused)
   const begin = () => platform.stranger.post('/api/auth/passkeys/sign-in/options')
-  for (let tries = 0; tries < 9; tries++) t.equal((await begin()).status, 200)
-  t.match(await begin(), refused, 'nor begun')
+  const begun = await Promise.all(Array.from({ length: 90 }, begin))
+  t.ok(
+    begun.every(({ status }) => status === 200),
+    'each view of the page begins one',
+  )
+  t.match(await begin(), refused, 'but not without end')
+  const rows = await platform.app.db.query("select id from one_time_tokens where purpose = 'passkey'", [])
+  t.same(rows, [], 'and stores nothing for it')
 })
 
 t.test('where browsers have no passkeys, no button promises one', async (t) => {

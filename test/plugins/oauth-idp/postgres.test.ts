@@ -1,4 +1,5 @@
 import t from 'tap'
+import { Authenticator } from '../../kit/authenticator.ts'
 import { amount } from '../../kit/extent.ts'
 import { exchange, obtainCode, registerApp } from '../../kit/oauth.ts'
 import { Client, PASSWORD, startPlatform } from '../../kit/platform.ts'
@@ -14,6 +15,22 @@ t.test('the same holds on PostgreSQL', needsPostgres, async (t) => {
   })
   t.equal((await (await platform.admin()).get('/settings')).status, 200)
   const player = await platform.signUp({ email: 'ada@example.org' })
+  const device = new Authenticator(platform.portal)
+  // A counter has 32 bits without a sign, an integer of PostgreSQL has one.
+  const offered = await player.post('/api/auth/passkeys/options')
+  const made = { label: 'Key', response: device.create(offered.body, 2 ** 31 + 5) }
+  t.equal((await player.post('/api/auth/passkeys', made)).status, 201)
+  for (const [counter, status] of [
+    [2 ** 31 + 6, 200],
+    [2 ** 32 - 1, 200],
+    [7, 401],
+  ] as const) {
+    const browser = new Client(platform.app)
+    const { body } = await browser.post('/api/auth/passkeys/sign-in/options')
+    const answer = await browser.post('/api/auth/passkeys/sign-in', { response: device.get(body, counter) })
+    t.equal(answer.status, status, `a passkey with the counter ${counter}`)
+  }
+
   const app = await registerApp(platform, player)
 
   const code = await obtainCode(player, app)

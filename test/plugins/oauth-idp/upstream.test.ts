@@ -2,16 +2,18 @@ import { createServer } from 'node:http'
 import t, { type Test } from 'tap'
 import { followRedirects, startOidc } from '../../kit/oidc.ts'
 import { Client, PASSWORD, startPlatform } from '../../kit/platform.ts'
+import { linkIn, startSmtp } from '../../kit/smtp.ts'
+import { until } from '../../kit/until.ts'
 
 const only = ['oauth-idp', 'tokens']
 const START = '/sign-in/with/club'
 const CALLBACK = `http://localhost:8080${START}/callback`
 const verified = (sub: string, email: string) => ({ sub, name: 'Ada Upstream', email, email_verified: true })
 
-async function start(t: Test, auth: Record<string, unknown> = {}) {
+async function start(t: Test, auth: Record<string, unknown> = {}, config: Record<string, unknown> = {}) {
   const oidc = await startOidc(t, CALLBACK)
   const club = { issuer: oidc.issuer, clientId: 'yard', clientSecret: 'upstream-secret-4711', label: 'the Club' }
-  const platform = await startPlatform(t, { only, config: { auth: { providers: { club }, ...auth } } })
+  const platform = await startPlatform(t, { only, config: { ...config, auth: { providers: { club }, ...auth } } })
   /** Out to the provider and back: what the callback answers. */
   const through = async (browser: Client, query = '') => {
     const out = await browser.get(START + query)
@@ -55,6 +57,18 @@ t.test('an account elsewhere signs in: a new player at first, the same one later
   t.equal(away.headers.location, '/')
 })
 
+t.test('the address of an issuer may end in a slash', async (t) => {
+  const oidc = await startOidc(t, CALLBACK)
+  const club = { issuer: `${oidc.issuer}/`, clientId: 'yard', clientSecret: 'upstream-secret-4711' }
+  const portal = { url: 'http://localhost:8080/' }
+  const platform = await startPlatform(t, { only, config: { portal, auth: { providers: { club } } } })
+  const browser = new Client(platform.app)
+  const back = await followRedirects((await browser.get(START)).headers.location as string)
+  t.equal(back.href.split('?', 1)[0], CALLBACK, 'and that of the portal')
+  t.match(await browser.get(back.pathname + back.search), { status: 303, headers: { location: /^\/$/ } })
+  t.equal((await browser.get('/.well-known/openid-configuration')).body.issuer, 'http://localhost:8080')
+})
+
 t.test('an unverified address is no address', async (t) => {
   const { platform, through, person } = await start(t)
   const owner = await platform.signUp({ email: 'ada@example.org' })
@@ -64,6 +78,76 @@ t.test('an unverified address is no address', async (t) => {
   const { user } = (await browser.get('/api/auth/session')).body
   t.not(user.id, owner.id)
   t.equal(user.email, null)
+})
+
+t.test('an account without an address gets one and a password, and no longer needs its provider', async (t) => {
+  for (const verifyEmail of [false, true]) {
+    const { inbox, url } = await startSmtp(t)
+    const mail = { driver: 'smtp', url, from: 'Yard <yard@example.org>' }
+    const { platform, through, person } = await start(t, { verifyEmail, guests: true }, { mail })
+    const { players } = platform.app.identity
+    await players.createAdmin({ name: 'Bob', email: 'bob@example.org', password: PASSWORD })
+    person.current = { sub: 'u9', name: 'Ada', email: 'bob@example.org', email_verified: false }
+    const ada = new Client(platform.app)
+    await through(ada)
+    const { id } = (await ada.get('/api/auth/session')).body.user
+    const add = (email: string) => ada.submit('/settings/email', { email })
+    const signIn = (email: string) => new Client(platform.app).post('/api/auth/sign-in', { email, password: PASSWORD })
+    t.match((await ada.get('/settings')).text, /Add the address/)
+    t.match((await ada.get('/settings/security')).text, /Add an email address/)
+    t.equal((await ada.submit('/settings/password', { password: PASSWORD })).status, 404, 'no password without one')
+
+    const taken = await add('bob@example.org')
+    if (verifyEmail) {
+      t.match(taken, { status: 202, text: /Look into your mail/ }, 'the same answer as for any other')
+      const letter = await until(() => inbox.find(({ to }) => to.includes('bob@example.org')))
+      t.match(letter.subject, /You have an account/)
+    } else
+      t.match(taken, { status: 409, text: /An account with this email address already exists/ }, 'as sign-up tells')
+    t.match(await add('nonsense'), { status: 400, text: /whole email address/ })
+    platform.clock.advance(601_000)
+    t.match(await add('ada@example.org'), { status: 403, text: /Sign out and in again/ }, 'not for whoever finds it')
+    await ada.post('/api/auth/sign-out')
+    await through(ada)
+
+    const added = await add('Ada@Example.org')
+    if (verifyEmail) {
+      t.equal(added.status, 202)
+      const letter = await until(() => inbox.find(({ to }) => to.includes('ada@example.org')))
+      const link = linkIn(letter)
+      t.equal((await ada.get('/api/auth/session')).body.user.email, null, 'nothing has changed yet')
+      const guest = new Client(platform.app)
+      await guest.submit('/guest', { name: 'Eve' })
+      t.equal((await guest.submit(link, {})).status, 403, 'it is for whoever asked')
+      t.match(await ada.submit(link, {}), { status: 303, headers: { location: '/settings/security?done=address' } })
+      t.notOk(
+        inbox.some(({ subject }) => /was changed/.test(subject ?? '')),
+        'there is no former address to tell',
+      )
+    } else t.match(added, { status: 303, headers: { location: '/settings/security?done=address' } })
+    t.match((await ada.get('/api/auth/session')).body.user, {
+      id,
+      email: 'ada@example.org',
+      emailVerified: verifyEmail,
+    })
+    t.equal((await ada.submit('/settings/password', { password: PASSWORD })).status, 303)
+    const gone = await ada.submit('/settings/accounts/disconnect', { provider: 'club', subject: 'u9' })
+    t.equal(gone.status, 303)
+    t.match(await signIn('ada@example.org'), { status: 200, body: { user: { id } } })
+    t.match(
+      await signIn('bob@example.org'),
+      { status: 200, body: { user: { name: 'Bob' } } },
+      'whose account is as it was',
+    )
+
+    const guest = new Client(platform.app)
+    await guest.submit('/guest', { name: 'Eve' })
+    t.equal(
+      (await guest.submit('/settings/email', { email: 'eve@example.org' })).status,
+      404,
+      'a guest becomes an account',
+    )
+  }
 })
 
 t.test('an address that has an account only leads to a question, which its owner answers', async (t) => {

@@ -85,6 +85,70 @@ t.test('an invitation', async (t) => {
   )
 })
 
+t.test('an invitation whose link is pasted where the sign-in led', async (t) => {
+  const { platform } = await start(t, { signUp: 'invite' })
+  const admin = await platform.admin()
+  const game = await registerApp(platform, admin)
+  const { text } = await admin.submit('/admin/invitations', { note: 'Ada' })
+  const [link = ''] = /https?:\/\/[^\s<"]+\/invite\/[\w-]+/.exec(text) ?? []
+  const browser = new Client(platform.app)
+  const returnTo = await arrive(browser, authorizeUrl(game))
+  const page = await browser.get(inQuery('/sign-up', returnTo))
+  t.match(page, { status: 403, text: /Link of your invitation/ })
+  t.match(page.text, /name="returnTo" value="\/oauth\/authorize\?/)
+  const pasted = await browser.submit('/sign-up', { invitation: ` ${link}\n`, returnTo })
+  t.match(pasted, { status: 303, headers: { location: inQuery(new URL(link).pathname, returnTo) } })
+  for (const invitation of ['', 'https://evil.example/invite/x', `${link}x`, '/invite//evil.example']) {
+    const refused = await browser.submit('/sign-up', { invitation, returnTo })
+    t.match(refused, { status: 410, text: /Link of your invitation/ }, JSON.stringify(invitation))
+    t.match(refused.text, /aria-invalid|field-error/, 'with what is wrong beside the field')
+  }
+  const closed = await start(t, { signUp: 'closed' })
+  t.notMatch((await closed.platform.stranger.get('/sign-up')).text, /Link of your invitation/)
+})
+
+t.test('a sign-up by the API', async (t) => {
+  const { platform, linkTo } = await start(t, { verifyEmail: true })
+  const game = await registerApp(platform, await platform.admin())
+  for (const [email, wanted, location] of [
+    ['ada@example.org', undefined, '/'],
+    ['bob@example.org', authorizeUrl(game), null],
+    ['eve@example.org', HOSTILE_PATHS[0], '/'],
+  ] as const) {
+    const browser = new Client(platform.app)
+    const returnTo = location === null ? await arrive(browser, wanted as string) : wanted
+    const fields = { email, name: 'Ada', password: PASSWORD, ...(returnTo === undefined ? {} : { returnTo }) }
+    t.equal((await browser.post('/api/auth/sign-up', fields)).status, 202)
+    const { headers } = await browser.submit(await linkTo(email), { password: PASSWORD })
+    t.equal(headers.location, location ?? returnTo)
+  }
+})
+
+t.test('a guest who becomes an account', async (t) => {
+  const { platform, linkTo } = await start(t, { verifyEmail: true, guests: true })
+  const guest = new Client(platform.app)
+  await guest.submit('/guest', { name: 'Gus' })
+  const { id } = (await guest.get('/api/auth/session')).body.user
+  const fields = { email: 'gus@example.org', name: 'Gus', password: PASSWORD }
+  t.equal((await guest.submit('/settings/upgrade', fields)).status, 202)
+  const confirmed = await guest.submit(await linkTo('gus@example.org'), { password: PASSWORD })
+  t.match(confirmed, { status: 303, headers: { location: '/settings?done=upgraded' } })
+  t.match((await guest.get('/api/auth/session')).body.user, { id, isGuest: false })
+})
+
+t.test('long authorization requests are stored thirty times a minute for an address', async (t) => {
+  const platform = await startPlatform(t, { only: ['oauth-idp', 'tokens'], config: { limits: { rateLimits: true } } })
+  const game = await registerApp(platform, await platform.signUp())
+  const ask = (state: string) => new Client(platform.app).get(authorizeUrl(game, { state }))
+  const long = 'long state/'.repeat(300)
+  const answers = await Promise.all(Array.from({ length: 30 }, () => ask(long)))
+  t.ok(answers.every(({ status }) => status === 303))
+  t.match(await ask(long), { status: 429, headers: { 'retry-after': /^\d+$/ } })
+  t.equal((await ask('short')).status, 303, 'others are not')
+  platform.clock.advance(60_000)
+  t.equal((await ask(long)).status, 303, 'a minute later')
+})
+
 t.test('a way back on another site is none', async (t) => {
   const { platform, linkTo } = await start(t, { verifyEmail: true })
   const [hostile] = HOSTILE_PATHS
