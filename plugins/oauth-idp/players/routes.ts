@@ -44,7 +44,9 @@ export const playerRoutes: Routes = async (app) => {
     },
     async (request, reply) => {
       const { work, returnTo } = request.body
-      const wayBack = config.verifyEmail ? waysBack.begin(request, reply, returnTo) : undefined
+      // The way back marks the browser with a cookie, which a program without one need not get.
+      const leadsBack = config.verifyEmail && returnTo !== undefined
+      const wayBack = leadsBack ? waysBack.begin(request, reply, returnTo) : undefined
       const user = await signUp.begin(request.body, { address: callerAddress(request), work, wayBack })
       if (!user) {
         reply.code(202).header('cache-control', 'no-store')
