@@ -44,7 +44,8 @@ export const playerRoutes: Routes = async (app) => {
     },
     async (request, reply) => {
       const { work, returnTo } = request.body
-      const wayBack = config.verifyEmail ? waysBack.begin(request, reply, returnTo) : undefined
+      const hasWayBack = config.verifyEmail && returnTo !== undefined
+      const wayBack = hasWayBack ? waysBack.begin(request, reply, returnTo) : undefined
       const user = await signUp.begin(request.body, { address: callerAddress(request), work, wayBack })
       if (!user) {
         reply.code(202).header('cache-control', 'no-store')
