@@ -357,4 +357,11 @@ export default [
     replace: '',
     tests: ['plugins/ai/schema-check'],
   },
+  {
+    name: 'a renamed player keeps the old name in rooms',
+    in: 'plugins/multiplayer/room',
+    find: 'for (const member of changed) member.account = { ...member.account, name, imageUrl }',
+    replace: '',
+    tests: ['plugins/multiplayer/sockets'],
+  },
 ]

@@ -312,11 +312,8 @@ export class Room {
       this.#version = version
       this.#emit('state', set, del, this.#players.get(from))
     },
-    presence: ({ id, data }) => {
-      const player = this.#player(id)
-      player.data = data
-      this.#emit('presence', player, data)
-    },
+    presence: ({ id, data }) => this.#emit('presence', Object.assign(this.#player(id), { data }), data),
+    profile: ({ id, name, imageUrl }) => this.#emit('profile', Object.assign(this.#player(id), { name, imageUrl })),
     pong: ({ id, now }) => this.#clock.addPing(id, now),
     error: ({ code, message, version }) => this.#emit('error', { code, message, version }),
   }

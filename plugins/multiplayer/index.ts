@@ -123,6 +123,13 @@ export default definePlugin(
     })
 
     app.events.on('player.changed', async ({ playerId }) => {
+      const occupied = rooms.withAccount(playerId)
+      const player = occupied.length > 0 ? await app.identity.players.find(playerId) : null
+      if (player) {
+        for (const { room } of occupied) room.show({ sub: playerId, name: player.name, imageUrl: player.imageUrl })
+      }
+    })
+    app.events.on('player.changed', async ({ playerId }) => {
       if (!connections.has(playerId)) return
       const standing = await app.identity.players.standing(playerId)
       connections.endUnless(playerId, (epoch) => standing !== null && !standing.disabled && standing.epoch === epoch)

@@ -50,6 +50,17 @@ t.test('whoever is refused on the way back asks for the reason as the player who
   t.same(asked, ['/mp/rooms/lobby?resume=the-token&received=7'])
 })
 
+t.test('a player with a new name is the same player', async (t) => {
+  const { origin, socket } = await startServer(t)
+  const room = await join('lobby', { origin })
+  t.teardown(() => room.leave())
+  const told = new Promise((resolve) => room.on('profile', resolve))
+  const { me } = room
+  ;(await socket).send(JSON.stringify({ t: 'profile', id: 'p1', name: 'Countess', imageUrl: '/x.png' }))
+  t.equal(await told, me)
+  t.match(me, { name: 'Countess', imageUrl: '/x.png', sub: 'ada' })
+})
+
 t.test('a silent socket is closed as lost, so that the server keeps the place', async (t) => {
   const { origin, socket } = await startServer(t)
   const room = await join('lobby', { origin })

@@ -27,6 +27,8 @@ export interface RoomEvents {
   /** A player changed the shared state: the keys set, the keys deleted, and the player. */
   state: [set: Record<string, unknown>, del: string[], from: Player | undefined]
   presence: [player: Player, data: unknown]
+  /** A player has another name or picture from now on. */
+  profile: [player: Player]
   /** The room refused an operation, such as a state write based on an older version. */
   error: [error: { code: string; message: string; version?: number }]
   /** The connection is lost, and the room reconnects. */

@@ -102,6 +102,11 @@ export class Rooms {
     }
   }
 
+  /** The rooms of this node in which an account is, also while its socket is away. */
+  withAccount(sub: string): HostedRoom[] {
+    return [...this].filter(({ room }) => room.members.has(sub))
+  }
+
   /** Lists the occupied rooms of a game. */
   list(gameId: string, { previews = false }: ListOptions = {}): RoomInfo[] {
     const scopes = previews ? [...this.#byGame.keys()].filter((scope) => gameOf(scope) === gameId) : [gameId]

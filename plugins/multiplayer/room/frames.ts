@@ -40,6 +40,7 @@ export type ServerMessage =
   | { t: 'msg'; from: string; type: string; data: unknown }
   | { t: 'state'; from: string | null; set: Record<string, unknown>; del: string[]; version: number }
   | { t: 'presence'; id: string; data: unknown }
+  | { t: 'profile'; id: string; name: string; imageUrl: string | null }
   | { t: 'pong'; id: unknown; now: number }
   | { t: 'error'; code: ErrorCode; message: string; version?: number }
 

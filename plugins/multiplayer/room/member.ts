@@ -19,7 +19,7 @@ export interface Account {
 
 /** A player of a room, connected or away. */
 export class Member {
-  /** As of the last connection: a player may have another name by then. */
+  /** A player may get another name or picture meanwhile. */
   account: Account
   readonly id: string
   readonly index: number

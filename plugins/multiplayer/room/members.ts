@@ -50,6 +50,19 @@ export class Members {
     }))
   }
 
+  has(sub: string): boolean {
+    for (const { account } of this.byId.values()) if (account.sub === sub) return true
+    return false
+  }
+
+  /** Sets the name and picture of an account. @returns the players of this account who had others */
+  show({ sub, name, imageUrl }: Omit<Account, 'guest'>): Member[] {
+    const differs = ({ account: its }: Member) => its.sub === sub && (its.name !== name || its.imageUrl !== imageUrl)
+    const changed = [...this.byId.values()].filter(differs)
+    for (const member of changed) member.account = { ...member.account, name, imageUrl }
+    return changed
+  }
+
   /** The players as others see them. */
   get players(): RoomPlayer[] {
     return Array.from(this.byId.values(), ({ player }) => player)

@@ -192,6 +192,14 @@ export class Room {
     if (!old) this.#outbox.tellOthers(member, frameOf({ t: 'back', id: member.id }))
   }
 
+  /** Shows the present name and picture of an account, which may be in the room more than once, or not at all. */
+  show(account: Omit<Account, 'guest'>): void {
+    for (const { id, player } of this.members.show(account)) {
+      this.#rosterChanged = this.#durable
+      this.#outbox.tellAll(frameOf({ t: 'profile', id, name: player.name, imageUrl: player.imageUrl }))
+    }
+  }
+
   /**
    * Handles a lost socket. The player's place is kept for a while. It is ignored if the player has another socket now.
    */
@@ -386,15 +394,7 @@ export class Room {
   }
 
   #welcome(member: Member, sequence: number, replay: number | null): Frame {
-    const { id, host, capacity, locked, script } = this
-    return welcomeFrame({
-      you: member.id,
-      room: { id, host, capacity, locked, ...(script ? { script: true } : {}) },
-      players: this.members.players,
-      version: this.#state.version,
-      resume: member.resumeToken,
-      now: this.#clock.now().getTime(),
-      ...{ sequence, replay, stateJson: this.#state.toJson() },
-    })
+    const now = this.#clock.now().getTime()
+    return welcomeFrame(this, member, { version: this.#state.version, sequence, replay, now })
   }
 }

@@ -1,22 +1,35 @@
 import { type Frame, type RoomPlayer, textFrame } from './frames.ts'
 
-/** The first message to a player (contracts, section 8). */
-interface Welcome {
-  you: string
-  room: { id: string; host: string; capacity: number; locked: boolean; script?: boolean }
-  players: RoomPlayer[]
-  version: number
-  resume: string
-  now: number
-  /** The number of the last frame before it. */
-  sequence: number
-  /** The number of missed frames that follow; null when the client must begin anew. */
-  replay: number | null
+/** The room that a player enters. */
+interface Entered {
+  id: string
+  host: string
+  capacity: number
+  locked: boolean
+  /** The room's script, if it runs one. */
+  script: object | null
+  members: { players: RoomPlayer[] }
   /** The shared state, which is kept as JSON text. */
   stateJson: string
 }
 
-export function welcomeFrame({ stateJson, ...fields }: Welcome): Frame {
-  const head = JSON.stringify({ t: 'welcome', v: 1, ...fields })
+interface Moment {
+  /** The version of the shared state. */
+  version: number
+  /** The number of the last frame before it. */
+  sequence: number
+  /** The number of missed frames that follow; null when the client must begin anew. */
+  replay: number | null
+  now: number
+}
+
+/** Builds the first message to a player (contracts, section 8). */
+export function welcomeFrame(
+  { id, host, capacity, locked, script, members, stateJson }: Entered,
+  { id: you, resumeToken: resume }: { id: string; resumeToken: string },
+  moment: Moment,
+): Frame {
+  const room = { id, host, capacity, locked, ...(script ? { script: true } : {}) }
+  const head = JSON.stringify({ t: 'welcome', v: 1, you, room, players: members.players, resume, ...moment })
   return textFrame(`${head.slice(0, -1)},"state":${stateJson}}`)
 }

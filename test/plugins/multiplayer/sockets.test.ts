@@ -34,6 +34,31 @@ t.test('the availability route says where rooms are', async (t) => {
   t.equal((await platform.stranger.get('/mp', { host })).body.enabled, false)
 })
 
+t.test('a player who is renamed is so at once in the rooms where they are, away or not', async (t) => {
+  const { platform, ada, bob, open } = await withPlayers(t)
+  const [first, second, other] = [open(ada), open(ada), open(bob)]
+  const { you: firstId } = await first.enter()
+  const { you: secondId } = await second.enter()
+  await other.enter()
+  second.socket.terminate()
+  await other.next('away')
+  t.equal((await ada.submit('/settings/name', { name: 'Countess' })).status, 303)
+  const told = [await other.next('profile'), await other.next('profile')]
+  t.same(told.map(({ id }) => id).sort(), [firstId, secondId].sort())
+  for (const { name, imageUrl } of told) t.match({ name, imageUrl }, { name: 'Countess', imageUrl: /^http/ })
+  t.match(await first.next('profile'), { id: firstId, name: 'Countess' })
+  const late = await open(bob).enter()
+  t.same(
+    late.players.map(({ name }: { name: string }) => name),
+    ['Countess', 'Countess', 'Bob', 'Bob'],
+  )
+  // What is nothing to see of is not told.
+  await platform.app.identity.administration.setDisabled(bob.id, false)
+  other.say({ t: 'ping', id: 1 })
+  await other.next('pong')
+  t.notOk(other.received.some((frame) => frame.t === 'profile'))
+})
+
 t.test('an upgrade is refused by the rules, with a status and a body', async (t) => {
   const { platform, host, ada, bob, owner, game, open } = await withPlayers(t, { maxPlayersPerRoom: 1 })
   const headers = headersOf(ada, host)

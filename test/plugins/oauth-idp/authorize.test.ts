@@ -100,6 +100,17 @@ t.test('a client or redirect URI that is not certain is shown and never redirect
   t.match((await player.get(native)).headers.location, /^http:\/\/127\.0\.0\.1:49152\/cb\?x=1&error=consent_required/)
 })
 
+t.test('a loopback address is registered for any port', async (t) => {
+  const hosts = ['127.0.0.1', 'localhost', '[::1]']
+  const { player, app } = await start(t, { redirectUris: hosts.map((host) => `http://${host}/cb`) })
+  for (const host of hosts)
+    for (const port of ['', ':1', ':65535']) {
+      const uri = `http://${host}${port}/cb`
+      const { headers } = await player.get(authorizeUrl(app, { redirect_uri: uri, prompt: 'none' }))
+      t.ok(headers.location?.startsWith(`${uri}?error=consent_required`), uri)
+    }
+})
+
 t.test('every other error is told to the game', async (t) => {
   const { player, app } = await start(t)
   const { challenge } = pkce()

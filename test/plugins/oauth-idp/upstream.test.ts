@@ -1,4 +1,5 @@
 import { createServer } from 'node:http'
+import pino, { type Logger } from 'pino'
 import t, { type Test } from 'tap'
 import { followRedirects, startOidc } from '../../kit/oidc.ts'
 import { Client, PASSWORD, startPlatform } from '../../kit/platform.ts'
@@ -10,10 +11,17 @@ const START = '/sign-in/with/club'
 const CALLBACK = `http://localhost:8080${START}/callback`
 const verified = (sub: string, email: string) => ({ sub, name: 'Ada Upstream', email, email_verified: true })
 
-async function start(t: Test, auth: Record<string, unknown> = {}, config: Record<string, unknown> = {}) {
+async function start(
+  t: Test,
+  auth: Record<string, unknown> = {},
+  { log, ...config }: Record<string, unknown> & { log?: Logger } = {},
+) {
   const oidc = await startOidc(t, CALLBACK)
   const club = { issuer: oidc.issuer, clientId: 'yard', clientSecret: 'upstream-secret-4711', label: 'the Club' }
-  const platform = await startPlatform(t, { only, config: { ...config, auth: { providers: { club }, ...auth } } })
+  const platform = await startPlatform(t, {
+    ...{ only, config: { ...config, auth: { providers: { club }, ...auth } } },
+    ...(log ? { log } : {}),
+  })
   /** Out to the provider and back: what the callback answers. */
   const through = async (browser: Client, query = '') => {
     const out = await browser.get(START + query)
@@ -248,18 +256,26 @@ t.test('several tabs sign in at once, and the oldest of too many are forgotten',
 })
 
 t.test('a refusal of the provider leads back to where the player was, with a word when it is no choice', async (t) => {
-  const { platform } = await start(t)
+  const lines: Record<string, unknown>[] = []
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  const { platform } = await start(t, {}, { log })
   const refused = async (browser: Client, error: string) => {
     const { headers } = await browser.get(`${START}?returnTo=/games/pong`)
-    const state = new URL(headers.location as string).searchParams.get('state')
-    return (await browser.get(`${START}/callback?${new URLSearchParams({ error, state: state ?? '' })}`)).headers
-      .location
+    const state = new URL(headers.location as string).searchParams.get('state') ?? ''
+    const query = new URLSearchParams({ error, state, error_description: 'Out of tea' })
+    return (await browser.get(`${START}/callback?${query}`)).headers.location
   }
   const browser = new Client(platform.app)
   t.equal(await refused(browser, 'access_denied'), '/sign-in?returnTo=%2Fgames%2Fpong')
   const failed = await refused(browser, 'server_error')
   t.equal(failed, '/sign-in?returnTo=%2Fgames%2Fpong&done=provider')
   t.match((await browser.get(failed as string)).text, /could not sign you in.*value="\/games\/pong"/s)
+  const why = { provider: 'club', error: 'server_error', description: 'Out of tea' }
+  t.match(
+    lines.find(({ error }) => error === 'server_error'),
+    why,
+    'the log says why',
+  )
   const player = await platform.signUp()
   t.equal((await player.get((await refused(player, 'access_denied')) as string)).headers.location, '/games/pong')
 })

@@ -35,6 +35,7 @@ t.test('a forgotten password', async (t) => {
   t.match((await browser.get(inQuery('/reset-password', returnTo))).text, /name="returnTo" value="\/oauth\/authorize\?/)
   await browser.submit('/reset-password', { email: 'ada@example.org', returnTo })
   const link = await linkTo('ada@example.org')
+  t.match((await browser.get(link)).text, /value="ada@example\.org" autocomplete="username"/, 'for password managers')
   const done = await browser.submit(link, { password: 'another yard battery fence' })
   t.equal(done.headers.location, `/sign-in?${new URLSearchParams({ done: 'reset', returnTo })}`)
 })
