@@ -280,4 +280,11 @@ export default [
     replace: 'return shown || text',
     tests: ['core/visible-text'],
   },
+  {
+    name: 'of two changes at once that want the same value one is an error of the server',
+    in: 'core/http',
+    find: 'if (isUniqueViolation(error)) return new Conflict(',
+    replace: 'if (false) return new Conflict(',
+    tests: ['core/http/unique-values'],
+  },
 ]
