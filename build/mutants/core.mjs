@@ -287,4 +287,11 @@ export default [
     replace: 'if (false) return new Conflict(',
     tests: ['core/http/unique-values'],
   },
+  {
+    name: 'each invented id of a key reads the database',
+    in: 'core/data',
+    find: 'if (last && now < last.at + REFRESH_MS) return last.rotations',
+    replace: '',
+    tests: ['core/data/key-rings'],
+  },
 ]
