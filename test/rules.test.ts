@@ -154,6 +154,13 @@ t.test('whatever a request adds is added in a transaction, which reads the calle
   t.end()
 })
 
+t.test('one function knows what the databases call a value that is there already', (t) => {
+  const named = /UniqueConstraintViolation|23505|CONSTRAINT_(UNIQUE|PRIMARYKEY)/
+  const found = sources.filter((file) => named.test(readFileSync(join(root, file), 'utf8')))
+  t.same(found.sort(), ['core/data/database.ts', 'drivers/database/conformance.ts'])
+  t.end()
+})
+
 t.test('there is no junk drawer, and no file that is two ideas', async (t) => {
   for (const file of sources) {
     t.notMatch(file, /(^|\/)(utils?|helpers?|misc|common)(\.|\/)/, file)

@@ -280,4 +280,18 @@ export default [
     replace: 'return shown || text',
     tests: ['core/visible-text'],
   },
+  {
+    name: 'of two changes at once that want the same value one is an error of the server',
+    in: 'core/http',
+    find: 'if (isUniqueViolation(error)) return new Conflict(',
+    replace: 'if (false) return new Conflict(',
+    tests: ['core/http/unique-values'],
+  },
+  {
+    name: 'each invented id of a key reads the database',
+    in: 'core/data',
+    find: 'if (last && now < last.at + REFRESH_MS) return last.rotations',
+    replace: '',
+    tests: ['core/data/key-rings'],
+  },
 ]

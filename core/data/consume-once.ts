@@ -1,11 +1,6 @@
-import {
-  type EntityData,
-  type EntityName,
-  type FilterQuery,
-  type RequiredEntityData,
-  UniqueConstraintViolationException,
-} from '@mikro-orm/core'
+import type { EntityData, EntityName, FilterQuery, RequiredEntityData } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
+import { isUniqueViolation } from './database.ts'
 
 /**
  * Consumes a single-use record (authorization code, upload, set-up token, reset link) by deleting its row. Of any
@@ -52,7 +47,7 @@ export async function spendOnce<T extends object>(
     await em.insert(entity, row)
     return true
   } catch (error) {
-    if (error instanceof UniqueConstraintViolationException) return false
+    if (isUniqueViolation(error)) return false
     throw error
   }
 }

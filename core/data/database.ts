@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { EntityClass, EntitySchema } from '@mikro-orm/core'
+import { type EntityClass, type EntitySchema, UniqueConstraintViolationException } from '@mikro-orm/core'
 import type { MikroORM, SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../clock.ts'
@@ -28,6 +28,14 @@ export type CallerCheck = (statements: Statements, caller: Caller, options: { al
 
 /** Throws when what a request relies on is no longer so; see `Database.recheck`. */
 export type RequestCheck = (statements: Statements) => Promise<void>
+
+/**
+ * Whether an error says that a row with a unique value exists already: of an entity manager or of a prepared statement, on
+ * either database. The error handler answers it with 409, unless a service knows better.
+ */
+export const isUniqueViolation = (error: unknown): boolean =>
+  error instanceof UniqueConstraintViolationException ||
+  /^(23505$|SQLITE_CONSTRAINT_(UNIQUE|PRIMARYKEY|ROWID))/.test(String((error as { code?: unknown } | null)?.code ?? ''))
 
 /** A table that a plugin declares. */
 export type Entity = EntitySchema | EntityClass<unknown>

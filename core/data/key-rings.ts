@@ -67,6 +67,12 @@ interface Row {
 const MAX_AGE_MS = 1000
 
 /**
+ * For this long all unknown ids of keys share one read of the rotations. Anybody can invent ids, and each must not cost a
+ * query. The event of a rotation ends the time.
+ */
+const REFRESH_MS = 1000
+
+/**
  * Keys that can be rotated (`gameyard keys rotate`).
  *
  * A rotation is a database row with a salt. The keys of a group are derived from the platform's secret and the salt of
@@ -79,6 +85,7 @@ export class KeyRings {
   readonly #keys: Keys
   readonly #events: Events
   readonly #rotations: TtlCache<KeyRotation[]>
+  readonly #refreshes = new Map<KeyGroup, { at: number; rotations: Promise<KeyRotation[]> }>()
 
   constructor({ db, clock, keys, events }: { db: Database; clock: Clock; keys: Keys; events: Events }) {
     this.#db = db
@@ -86,7 +93,10 @@ export class KeyRings {
     this.#keys = keys
     this.#events = events
     this.#rotations = new TtlCache(clock, { maxAgeMs: MAX_AGE_MS })
-    events.on('keys.rotated', ({ group }) => this.#rotations.drop(group))
+    events.on('keys.rotated', ({ group }) => {
+      this.#rotations.drop(group)
+      this.#refreshes.delete(group)
+    })
   }
 
   /** Lists the rotations of a group, the oldest first. */
@@ -105,10 +115,7 @@ export class KeyRings {
     return new KeyRing(
       {
         rotations: () => this.rotations(group),
-        again: () => {
-          this.#rotations.drop(group)
-          return this.rotations(group)
-        },
+        again: () => this.#refresh(group),
         derive: (salt) => this.#keys.derive(purpose, salt),
         clock: this.#clock,
       },
@@ -139,6 +146,24 @@ export class KeyRings {
     await this.#events.emit('keys.rotated', { group })
   }
 
+  /** Reads the rotations of a group again, at most once in `REFRESH_MS`. */
+  #refresh(group: KeyGroup): Promise<KeyRotation[]> {
+    const now = this.#clock.now().getTime()
+    const last = this.#refreshes.get(group)
+    if (last && now < last.at + REFRESH_MS) return last.rotations
+    const rotations = this.#read(group).then((rows) => {
+      if (rows.length !== this.#rotations.peek(group)?.length) this.#rotations.drop(group)
+      return rows
+    })
+    const refresh = { at: now, rotations }
+    this.#refreshes.set(group, refresh)
+    // The next caller tries again.
+    rotations.catch(() => {
+      if (this.#refreshes.get(group) === refresh) this.#refreshes.delete(group)
+    })
+    return rotations
+  }
+
   async #read(group: KeyGroup): Promise<KeyRotation[]> {
     const rows = await this.#db.query<Row>(
       'select id, salt, immediate, rotated_at from key_rotations where key_group = ? order by rotated_at, id',
@@ -155,7 +180,7 @@ export class KeyRings {
 /** The data and functions that a ring depends on. */
 interface KeySource {
   rotations(): Promise<KeyRotation[]>
-  /** Reloads the rotations. */
+  /** Reads the rotations again, if that was not done just now. */
   again(): Promise<KeyRotation[]>
   derive(salt: string): Buffer
   clock: Clock

@@ -1,5 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { isUniqueViolation } from '../data/database.ts'
 import {
+  Conflict,
   type ErrorDetail,
   Internal,
   InvalidRequest,
@@ -107,6 +109,8 @@ export function rejectBadUrl(
 /** Converts any thrown value to a catalogued error. Unknown errors become `internal`. */
 export function toPlatformError(error: FastifyError, request: FastifyRequest): PlatformError {
   if (isPlatformError(error)) return error
+  // Two requests made the same at once, and the service has no better answer.
+  if (isUniqueViolation(error)) return new Conflict('The same was made at this moment. Try again.')
   if (error.validation) {
     const details = validationDetails(error)
     const [first] = details as [ErrorDetail]

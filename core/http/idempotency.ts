@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { defineEntity, p, UniqueConstraintViolationException } from '@mikro-orm/core'
+import { defineEntity, p } from '@mikro-orm/core'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { deleteInBatches, type Statements } from '../data/database.ts'
+import { deleteInBatches, isUniqueViolation, type Statements } from '../data/database.ts'
 import type { Migration } from '../data/migrations.ts'
 import { Conflict, InvalidRequest } from '../errors.ts'
 import { callerOf } from './auth.ts'
@@ -145,7 +145,7 @@ export function installIdempotency(app: FastifyInstance): void {
       })
       return null
     } catch (error) {
-      if (!(error instanceof UniqueConstraintViolationException)) throw error
+      if (!isUniqueViolation(error)) throw error
     }
     const first = await em.findOne(IdempotentAnswer, { id })
     if (first && first.bodyDigest !== bodyDigest) {

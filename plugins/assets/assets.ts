@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
-import { UniqueConstraintViolationException } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
+import { isUniqueViolation } from '../../core/data/database.ts'
 import { Suspensions } from '../../core/data/staff/suspensions.ts'
 import { Conflict, InvalidRequest, NotFound } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
@@ -88,7 +88,7 @@ export class Assets extends AssetStore {
       await this.#insert({ id, ownerId, now, fields, intake })
     } catch (error) {
       await this.removeBlobs(id)
-      if (error instanceof UniqueConstraintViolationException && jobId !== null) {
+      if (isUniqueViolation(error) && jobId !== null) {
         // A concurrent call stored the output of the same job.
         const other = await this.ofJob(jobId, ownerId)
         if (other) return other
@@ -199,7 +199,7 @@ export class Assets extends AssetStore {
       try {
         return await db.transaction(insert)
       } catch (error) {
-        const taken = error instanceof UniqueConstraintViolationException && !/source_job_id/.test(error.message)
+        const taken = isUniqueViolation(error) && !/source_job_id/.test(String(error))
         if (!taken) throw error
         if (tries === SLUG_TRIES) throw new Conflict('Many assets of this title arrive at once; try again.')
       }

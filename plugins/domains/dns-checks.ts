@@ -1,6 +1,6 @@
-import { UniqueConstraintViolationException } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
+import { isUniqueViolation } from '../../core/data/database.ts'
 import { type Game, recordActivity } from '../games/index.ts'
 import { type AddressFound, DomainDns } from './dns.ts'
 import { GameDomain } from './entities.ts'
@@ -143,7 +143,7 @@ export class DnsChecks {
       })
       if (won) await this.announce(game.id)
     } catch (error) {
-      if (!(error instanceof UniqueConstraintViolationException)) throw error
+      if (!isUniqueViolation(error)) throw error
       await this.#noteNext(row, { proof: 'taken', address })
     }
   }

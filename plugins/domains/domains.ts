@@ -1,5 +1,6 @@
-import { LockMode, UniqueConstraintViolationException } from '@mikro-orm/core'
+import { LockMode } from '@mikro-orm/core'
 import { PROGRAM, recordAction } from '../../core/data/audit.ts'
+import { isUniqueViolation } from '../../core/data/database.ts'
 import { NotFound } from '../../core/errors.ts'
 import { cutPage, type PageQuery } from '../../core/http/pagination.ts'
 import { newId, randomText } from '../../core/ids.ts'
@@ -80,7 +81,7 @@ export class Domains {
         await recordActivity(em, clock, { gameId: game.id, action: 'domain.add', target: domain.name })
       })
     } catch (error) {
-      if (error instanceof UniqueConstraintViolationException) throw new DomainThere(domain.name)
+      if (isUniqueViolation(error)) throw new DomainThere(domain.name)
       throw error
     }
     return this.#toDomain(await this.#mustFind(game, domain.name), game)

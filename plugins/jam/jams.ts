@@ -129,9 +129,9 @@ export class Jams {
       const jam = await mustBeOn(em)
       if (!jam.submissionsOpen) throw new SubmissionsClosed()
       if (!(await games.shownIn(em, [game.id])).has(game.id)) throw new NotPlayable()
-      const entry = { jamId: jam.id, gameId: game.id }
-      if ((await em.count(JamEntryRow, entry)) > 0) return
-      await em.insert(JamEntryRow, { ...entry, submittedAt: clock.now() })
+      // The same submission may arrive several times at once.
+      const entry = { jamId: jam.id, gameId: game.id, submittedAt: clock.now() }
+      await em.upsert(JamEntryRow, entry, { onConflictAction: 'ignore' })
     })
   }
 

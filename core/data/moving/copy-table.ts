@@ -1,6 +1,7 @@
+import { isUniqueViolation } from '../database.ts'
 import { MoveError } from './errors.ts'
 import type { PageList } from './page-list.ts'
-import { canonicalRow, EMPTY, type Fingerprint, isConflict, type Key, type Range, type Row, type Rows } from './rows.ts'
+import { canonicalRow, EMPTY, type Fingerprint, type Key, type Range, type Row, type Rows } from './rows.ts'
 
 /** One table in both databases, and the pages of it that were copied. */
 export interface TablePair {
@@ -167,7 +168,8 @@ async function writeRows({ target }: TablePair, { removed, added }: Difference, 
     await target.change(removed, added)
     return true
   } catch (error) {
-    if (frozen || !isConflict(error)) throw error
+    // Two rows contradict each other, as while one is being renamed to what the other was.
+    if (frozen || !isUniqueViolation(error)) throw error
     return false
   }
 }

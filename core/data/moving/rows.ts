@@ -246,10 +246,6 @@ export async function guarded<Result>(which: Side['which'], work: () => Promise<
 
 const codeOf = (error: unknown) => String((error as { code?: unknown }).code ?? '')
 
-/** Whether two rows of a table contradict each other, as while one is being renamed to what the other was. */
-export const isConflict = (error: unknown): boolean =>
-  codeOf(error) === '23505' || /^SQLITE_CONSTRAINT_(UNIQUE|PRIMARYKEY|ROWID)/.test(codeOf(error))
-
 /** Whether the database refuses a value: too long, out of range, or a character that it can't store. */
 const isRefusedValue = (error: unknown): boolean =>
   /^(22|2350[0-4]|23514)/.test(codeOf(error)) ||

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
-import { UniqueConstraintViolationException } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
+import { isUniqueViolation } from '../../../core/data/database.ts'
 import { Conflict, InvalidRequest } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
 import { ReportDecision, ReportRow } from '../entities.ts'
@@ -76,7 +76,7 @@ export class Reports {
           return { report: describe(added), created: true }
         })
       } catch (error) {
-        if (!(error instanceof UniqueConstraintViolationException)) throw error
+        if (!isUniqueViolation(error)) throw error
       }
     }
     throw new Conflict('You reported this several times at once. Try again.')

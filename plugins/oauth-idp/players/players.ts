@@ -1,8 +1,8 @@
-import { raw, UniqueConstraintViolationException } from '@mikro-orm/core'
+import { raw } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Clock } from '../../../core/clock.ts'
 import { PROGRAM, recordAction } from '../../../core/data/audit.ts'
-import type { Database, Statements } from '../../../core/data/database.ts'
+import { type Database, isUniqueViolation, type Statements } from '../../../core/data/database.ts'
 import { TtlCache } from '../../../core/data/ttl-cache.ts'
 import { NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
@@ -234,7 +234,7 @@ export class Players {
     try {
       await em.insert(PlayerRow, row)
     } catch (error) {
-      if (error instanceof UniqueConstraintViolationException) {
+      if (isUniqueViolation(error)) {
         throw emailTaken()
       }
       throw error
@@ -257,7 +257,7 @@ export class Players {
       const rows = await em.nativeUpdate(PlayerRow, { ...condition, id }, changes)
       if (rows === 0) throw new NotFound('player')
     } catch (error) {
-      throw error instanceof UniqueConstraintViolationException ? emailTaken() : error
+      throw isUniqueViolation(error) ? emailTaken() : error
     }
   }
 

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { Database, type DatabaseDriver } from '../../../core/data/database.ts'
+import { Database, type DatabaseDriver, type Parameter } from '../../../core/data/database.ts'
 import { KeyRings, keyRingMigrations } from '../../../core/data/key-rings.ts'
 import { Keys } from '../../../core/data/keys.ts'
 import { Events } from '../../../core/events.ts'
@@ -17,13 +17,29 @@ async function twoNodes(t: Test, driver: DatabaseDriver) {
   const clock = manualClock()
   const db = await Database.open(driver, { entities: [], migrations: keyRingMigrations, log, clock })
   t.teardown(() => db.close())
+  const queries = { count: 0 }
+  const counting: Database = Object.create(db, {
+    query: {
+      value: (sql: string, parameters?: readonly Parameter[]) => {
+        queries.count++
+        return db.query(sql, parameters)
+      },
+    },
+    execute: { value: db.execute.bind(db) },
+  })
   const keys = await Keys.open({ dataDir: t.testdirName, secret: 'a secret that is long enough for it' })
   const node = async (name: string) => {
     const bus = await local.create({}, driverContext())
     t.teardown(() => bus.close())
-    return new KeyRings({ db, clock, keys, events: new Events(bus, log, name) })
+    return new KeyRings({ db: counting, clock, keys, events: new Events(bus, log, name) })
   }
-  return { clock, keys, one: await node('one'), other: await node('other') }
+  return {
+    queries,
+    clock,
+    keys,
+    one: await node('one'),
+    other: await node('other'),
+  }
 }
 
 async function turnOver(t: Test, driver: DatabaseDriver): Promise<void> {
@@ -60,6 +76,23 @@ async function turnOver(t: Test, driver: DatabaseDriver): Promise<void> {
 
 t.test('keys turn over, on SQLite', async (t) => {
   await turnOver(t, await sqlite.create({ file: ':memory:', durability: 'full', busyTimeout: 300 }, driverContext()))
+})
+
+t.test('invented ids of keys cost one query a second, and hide no rotation', async (t) => {
+  const driver = await sqlite.create({ file: ':memory:', durability: 'full', busyTimeout: 300 }, driverContext())
+  const { clock, queries, one, other } = await twoNodes(t, driver)
+  const [ring, elsewhere] = [one.ring('sessions', 'test', HOUR_MS), other.ring('sessions', 'test', HOUR_MS)]
+  await one.rotate('sessions', { immediate: false })
+  await elsewhere.current()
+  const before = queries.count
+  const invented = (n: number) => elsewhere.find(`rot_${String(n).padStart(26, '0')}`)
+  t.same(new Set(await Promise.all(Array.from({ length: 200 }, (_, n) => invented(n)))), new Set([null]))
+  for (let n = 0; n < 200; n++) await invented(1000 + n)
+  t.equal(queries.count - before, 1)
+  await one.rotate('sessions', { immediate: false })
+  const { id, key } = await ring.current()
+  clock.advance(1001)
+  t.same(await elsewhere.find(id), key, 'a second later the node finds a key that nobody told it of')
 })
 
 t.test('keys turn over, on PostgreSQL', needsPostgres, async (t) => {
