@@ -85,6 +85,18 @@ Examples:
       run(options, (client) => update(client, game, options)),
     )
 
+  withClientOptions(games.command('delete'))
+    .summary('delete a game')
+    .description(
+      'Deletes a game. You can restore it for 30 days under My games. Until then it counts as one of your games, and so do its files.',
+    )
+    .argument('<game>', 'slug or id')
+    .option('--forever', 'delete it for good, also one that is deleted already; name its slug')
+    .addHelpText('after', '\nExamples:\n  gameyard games delete duo\n  gameyard games delete duo --forever')
+    .action((game: string, options: ClientOptions & { forever?: true }) =>
+      run(options, (client) => remove(client, game, options.forever === true)),
+    )
+
   withClientOptions(games.command('open'))
     .summary('open a game in the browser')
     .description('Opens the page of a game in your browser, by default of the game of gameyard.json.')
@@ -245,6 +257,16 @@ async function update(client: Client, named: string | undefined, options: Update
   const api = await client.api()
   const game = await api.patch<Game>(`/api/games/${before.id}`, changes)
   client.terminal.result(game, () => describe(client.terminal, game))
+}
+
+async function remove(client: Client, named: string, forever: boolean): Promise<void> {
+  const api = await client.api()
+  // The slug that was typed is the confirmation.
+  const query = forever ? { forever, confirm: named } : {}
+  await api.delete(`/api/games/${encodeURIComponent(named)}`, { query })
+  client.terminal.result({ deleted: named, forever }, () =>
+    forever ? `Deleted ${named} for good.` : `Deleted ${named}. You can restore it for 30 days, under My games.`,
+  )
 }
 
 async function pin(client: Client, id: string, pinned: boolean): Promise<void> {

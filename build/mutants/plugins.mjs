@@ -1,6 +1,34 @@
 /** Mistakes in the features for games, developers and players. */
 export default [
   {
+    name: 'deleted games do not count, so that games without number are made and deleted',
+    in: 'plugins/games/index.ts',
+    find: 'owner_id = ? and erased_at is null',
+    replace: 'owner_id = ? and deleted_at is null',
+    tests: ['plugins/quotas/enforcement'],
+  },
+  {
+    name: 'games that are made and deleted for good reserve addresses without number',
+    in: 'plugins/games/games.ts',
+    find: "await quotas.admit(em, ownerId, 'gamesPerPlayer')\n      await mustHaveSlugsLeft(em, { ownerId, most: this.#limits.reservedSlugsPerPlayer, now: createdAt })",
+    replace: "await quotas.admit(em, ownerId, 'gamesPerPlayer')",
+    tests: ['plugins/games/deletion'],
+  },
+  {
+    name: 'a suspended game is deleted for good by its owner',
+    in: 'plugins/games/deletion.ts',
+    find: "if (row.suspendedAt) throw new UnderReview('game')",
+    replace: '',
+    tests: ['plugins/moderation/evidence'],
+  },
+  {
+    name: 'a reported asset is deleted before the staff have decided',
+    in: 'plugins/assets/changes.ts',
+    find: "for (const isOpen of this.reviews) if (await isOpen(em, id)) throw new UnderReview('asset')",
+    replace: '',
+    tests: ['plugins/moderation/evidence'],
+  },
+  {
     name: 'equal scores count as better ones',
     in: 'plugins/scores',
     find: 'e.sort_key >= k.leaf and e.sort_key < k.key)',

@@ -245,6 +245,10 @@ t.test('games are made, changed, found, and suggested for a typo', async (t) => 
     code: 1,
     stderr: /^API token is missing the games:write scope\.\n {2}Make a token that has it at/,
   })
+  t.match(await gameyard('games', 'delete', 'duo'), { code: 0, stdout: /restore it for 30 days/ })
+  t.match(await gameyard('games', 'get', 'duo'), { code: 1 })
+  t.match(await json('games', 'delete', 'duo', '--forever'), { deleted: 'duo', forever: true })
+  t.match(await gameyard('games', 'delete', 'duo', '--forever'), { code: 1 })
 })
 
 t.test('init --game ties a folder to a game; init alone is for a platform', async (t) => {
