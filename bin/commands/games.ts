@@ -21,6 +21,7 @@ type UpdateOptions = ClientOptions &
     isolation?: 'auto' | 'on' | 'off'
     widget?: boolean
     remix?: boolean
+    savesBytes?: number
   }
 
 export function configure(games: Command, installation: Installation): void {
@@ -77,6 +78,12 @@ Examples:
     .option('--no-widget', 'leave the sign-in to the game')
     .option('--remix', 'let others make their own version, while it is public')
     .option('--no-remix', 'keep its files to itself')
+    .addOption(
+      new Option(
+        '--saves-bytes <number>',
+        'the most bytes of all saves of one player, with earlier versions',
+      ).argParser(positive),
+    )
     .addHelpText(
       'after',
       '\nExamples:\n  gameyard games update duo --title "Duo!"\n  gameyard games update duo --visibility private\n  gameyard games update duo --no-playable',
@@ -237,11 +244,12 @@ async function create(client: Client, options: Fields): Promise<void> {
 }
 
 async function update(client: Client, named: string | undefined, options: UpdateOptions): Promise<void> {
-  const { slug, playable, isolation, widget, remix } = options
+  const { slug, playable, isolation, widget, remix, savesBytes } = options
   const settings = {
     ...(isolation === undefined ? {} : { crossOriginIsolated: isolation === 'auto' ? 'auto' : isolation === 'on' }),
     ...(widget === undefined ? {} : { authWidget: widget ? 'on' : 'off' }),
     ...(remix === undefined ? {} : { remix }),
+    ...(savesBytes === undefined ? {} : { saves: { bytes: savesBytes } }),
   }
   const changes = {
     ...fieldsOf(options),

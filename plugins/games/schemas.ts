@@ -36,10 +36,12 @@ const Multiplayer = {
   guests: Type.Boolean({ description: 'Whether rooms take players who are not signed in.' }),
 }
 
+/** The maximum of `settings.saves.bytes`. */
+export const MOST_SAVED_BYTES = 1024 ** 3
 const Saves = {
   bytes: Type.Integer({
     minimum: 0,
-    maximum: 1024 ** 3,
+    maximum: MOST_SAVED_BYTES,
     description: 'Bytes of all saves of one player, with their earlier versions. `limits.savesTotalBytes` bounds it.',
   }),
 }

@@ -5,7 +5,7 @@ import { bodyWithText } from '../../../core/http/limits/body-limits.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { Button, Form, html, PageHeader, renderPage, StepIndicator } from '../../../core/pages/index.ts'
 import { pathOf } from '../record.ts'
-import { type AnalyticsQuery, DESCRIPTION_LENGTH, type Game, SLUG_PATTERN } from '../schemas.ts'
+import { type AnalyticsQuery, DESCRIPTION_LENGTH, type Game, MOST_SAVED_BYTES, SLUG_PATTERN } from '../schemas.ts'
 import { analytics, SPANS } from './analytics.ts'
 import { type GameForm, gameFields, NEW_GAME_STEPS, type Problems, problemsOf, readForm } from './form.ts'
 import { integrate } from './integrate.ts'
@@ -29,6 +29,7 @@ const ServingBody = Type.Object({
   multiplayer: Box,
   guests: Box,
   maxPlayersPerRoom: Type.String({ pattern: '^([1-9][0-9]{0,2}|1000)$' }),
+  savesBytes: Type.Optional(Type.String({ pattern: '^[0-9]{1,10}$' })),
 })
 const MediaBody = Type.Object({ media: Type.String({ maxLength: 30 }) })
 const Slug = Type.Object({ slug: Type.String({ maxLength: 63 }) })
@@ -178,8 +179,8 @@ export const ownerPages: Routes = async (app) => {
     '/games/:slug/settings/serving',
     { ...mine, schema: { params: Slug, body: ServingBody } },
     async (request, reply) => {
-      const { playable, authWidget, crossOriginIsolated, embedded, remix, multiplayer, guests, maxPlayersPerRoom } =
-        request.body
+      const { playable, authWidget, crossOriginIsolated, embedded, remix, multiplayer, guests } = request.body
+      const { maxPlayersPerRoom, savesBytes } = request.body
       const game = await app.games.update(callerOf(request).playerId, request.params.slug, {
         playable: playable === 'on',
         settings: {
@@ -192,6 +193,7 @@ export const ownerPages: Routes = async (app) => {
             guests: guests === 'on',
             maxPlayersPerRoom: Number(maxPlayersPerRoom),
           },
+          ...(savesBytes === undefined ? {} : { saves: { bytes: Math.min(Number(savesBytes), MOST_SAVED_BYTES) } }),
         },
       })
       return reply.redirect(saved(game), 303)

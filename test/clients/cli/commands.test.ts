@@ -219,10 +219,13 @@ t.test('games are made, changed, found, and suggested for a typo', async (t) => 
     oauth: { clientSecret: String },
   })
   t.match(await gameyard('games', 'list'), { code: 0, stdout: /^SLUG +TITLE.*\nduo +Duo +public/ })
-  t.match(await json('games', 'update', 'duo', '--visibility', 'private', '--isolation', 'on'), {
-    visibility: 'private',
-    settings: { crossOriginIsolated: true },
-  })
+  t.match(
+    await json('games', 'update', 'duo', '--visibility', 'private', '--isolation', 'on', '--saves-bytes', '4096'),
+    {
+      visibility: 'private',
+      settings: { crossOriginIsolated: true, saves: { bytes: 4096 } },
+    },
+  )
   t.match(await gameyard('games', 'get', 'duo'), { stdout: /Isolated +yes: .*SharedArrayBuffer.*elsewhere/ })
   t.match(await gameyard('games', 'update', 'duo', '--isolation', 'off', '--no-widget'), {
     stdout: /Isolated +no: .*--isolation auto[\s\S]*Sign-in +left to the game/,
