@@ -1,6 +1,13 @@
 /** Mistakes in the features for games, developers and players. */
 export default [
   {
+    name: 'a player makes tokens without number',
+    in: 'plugins/tokens',
+    find: '>= most) throw new TooManyTokens(most)',
+    replace: '< 0) throw new TooManyTokens(most)',
+    tests: ['docs/limits'],
+  },
+  {
     name: 'deleted games do not count, so that games without number are made and deleted',
     in: 'plugins/games',
     find: 'owner_id = ? and erased_at is null',

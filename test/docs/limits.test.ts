@@ -96,6 +96,15 @@ const THINGS: Record<string, { value: number; of: (world: World) => Promise<Thin
       }
     },
   },
+  tokensPerPlayer: {
+    value: 3,
+    // The program of the test has one.
+    of: async ({ player }) => ({
+      at: 2,
+      make: (n) => player.post('/api/tokens', { label: `Token ${n}`, scopes: ['games:read'] }),
+      free: ({ body: { id } }) => player.delete(`/api/tokens/${id}`),
+    }),
+  },
   draftFiles: {
     value: 2,
     of: async ({ platform, player }) => {
