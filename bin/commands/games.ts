@@ -21,6 +21,7 @@ type UpdateOptions = ClientOptions &
     isolation?: 'auto' | 'on' | 'off'
     widget?: boolean
     remix?: boolean
+    savesBytes?: number
   }
 
 export function configure(games: Command, installation: Installation): void {
@@ -77,12 +78,30 @@ Examples:
     .option('--no-widget', 'leave the sign-in to the game')
     .option('--remix', 'let others make their own version, while it is public')
     .option('--no-remix', 'keep its files to itself')
+    .addOption(
+      new Option(
+        '--saves-bytes <number>',
+        'the most bytes of all saves of one player, with earlier versions',
+      ).argParser(positive),
+    )
     .addHelpText(
       'after',
       '\nExamples:\n  gameyard games update duo --title "Duo!"\n  gameyard games update duo --visibility private\n  gameyard games update duo --no-playable',
     )
     .action((game: string | undefined, options: UpdateOptions) =>
       run(options, (client) => update(client, game, options)),
+    )
+
+  withClientOptions(games.command('delete'))
+    .summary('delete a game')
+    .description(
+      'Deletes a game. You can restore it for 30 days under My games. Until then it counts as one of your games, and so do its files.',
+    )
+    .argument('<game>', 'slug or id')
+    .option('--forever', 'delete it for good, also one that is deleted already; name its slug')
+    .addHelpText('after', '\nExamples:\n  gameyard games delete duo\n  gameyard games delete duo --forever')
+    .action((game: string, options: ClientOptions & { forever?: true }) =>
+      run(options, (client) => remove(client, game, options.forever === true)),
     )
 
   withClientOptions(games.command('open'))
@@ -225,11 +244,12 @@ async function create(client: Client, options: Fields): Promise<void> {
 }
 
 async function update(client: Client, named: string | undefined, options: UpdateOptions): Promise<void> {
-  const { slug, playable, isolation, widget, remix } = options
+  const { slug, playable, isolation, widget, remix, savesBytes } = options
   const settings = {
     ...(isolation === undefined ? {} : { crossOriginIsolated: isolation === 'auto' ? 'auto' : isolation === 'on' }),
     ...(widget === undefined ? {} : { authWidget: widget ? 'on' : 'off' }),
     ...(remix === undefined ? {} : { remix }),
+    ...(savesBytes === undefined ? {} : { saves: { bytes: savesBytes } }),
   }
   const changes = {
     ...fieldsOf(options),
@@ -245,6 +265,16 @@ async function update(client: Client, named: string | undefined, options: Update
   const api = await client.api()
   const game = await api.patch<Game>(`/api/games/${before.id}`, changes)
   client.terminal.result(game, () => describe(client.terminal, game))
+}
+
+async function remove(client: Client, named: string, forever: boolean): Promise<void> {
+  const api = await client.api()
+  // The slug that was typed is the confirmation.
+  const query = forever ? { forever, confirm: named } : {}
+  await api.delete(`/api/games/${encodeURIComponent(named)}`, { query })
+  client.terminal.result({ deleted: named, forever }, () =>
+    forever ? `Deleted ${named} for good.` : `Deleted ${named}. You can restore it for 30 days, under My games.`,
+  )
 }
 
 async function pin(client: Client, id: string, pinned: boolean): Promise<void> {

@@ -1,6 +1,41 @@
 /** Mistakes in the features for games, developers and players. */
 export default [
   {
+    name: 'a player makes tokens without number',
+    in: 'plugins/tokens',
+    find: '>= most) throw new TooManyTokens(most)',
+    replace: '< 0) throw new TooManyTokens(most)',
+    tests: ['docs/limits'],
+  },
+  {
+    name: 'deleted games do not count, so that games without number are made and deleted',
+    in: 'plugins/games',
+    find: 'owner_id = ? and erased_at is null',
+    replace: 'owner_id = ? and deleted_at is null',
+    tests: ['plugins/quotas/enforcement'],
+  },
+  {
+    name: 'games that are made and deleted for good reserve addresses without number',
+    in: 'plugins/games',
+    find: 'most: this.#limits.reservedSlugsPerPlayer, now: createdAt',
+    replace: 'most: Infinity, now: createdAt',
+    tests: ['plugins/games/deletion'],
+  },
+  {
+    name: 'a suspended game is deleted for good by its owner',
+    in: 'plugins/games',
+    find: "if (row.suspendedAt) throw new UnderReview('game')",
+    replace: '',
+    tests: ['plugins/moderation/evidence'],
+  },
+  {
+    name: 'a reported asset is deleted before the staff have decided',
+    in: 'plugins/assets',
+    find: "for (const isOpen of this.reviews) if (await isOpen(em, id)) throw new UnderReview('asset')",
+    replace: '',
+    tests: ['plugins/moderation/evidence'],
+  },
+  {
     name: 'equal scores count as better ones',
     in: 'plugins/scores',
     find: 'e.sort_key >= k.leaf and e.sort_key < k.key)',

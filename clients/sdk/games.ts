@@ -35,9 +35,16 @@ export const updateGame = (
   options?: CallOptions,
 ): Promise<Game> => connection.json('PATCH', at(idOrSlug), { body: changes, ...options })
 
-/** Deletes a game. It can be restored for 30 days. Needs `games:write`. */
-export const deleteGame = (connection: Connection, idOrSlug: string, options?: CallOptions): Promise<void> =>
-  connection.json('DELETE', at(idOrSlug), options)
+/**
+ * Deletes a game. It can be restored for 30 days. Needs `games:write`.
+ *
+ * @param options `forever` deletes it for good, whether it is deleted already or not; `confirm` is its slug, repeated
+ */
+export const deleteGame = (
+  connection: Connection,
+  idOrSlug: string,
+  { signal, ...query }: CallOptions & { forever?: boolean; confirm?: string } = {},
+): Promise<void> => connection.json('DELETE', at(idOrSlug), { query, signal })
 
 /** Returns plays, players and sign-ins per day. @param options `from` and `to` as `2026-11-21`. Needs `games:read`. */
 export const getGameAnalytics = (

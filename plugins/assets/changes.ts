@@ -1,5 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import { PROGRAM, recordAction } from '../../core/data/audit.ts'
+import { UnderReview } from '../../core/data/staff/suspensions.ts'
 import { Conflict, NotFound } from '../../core/errors.ts'
 import { visibleText } from '../../core/visible-text.ts'
 import type { AssetStore, AssetsParts } from './asset-store.ts'
@@ -22,6 +23,9 @@ const MANY = 500
 export class Changes {
   readonly #parts: AssetsParts
   readonly #assets: AssetStore
+
+  /** What the staff still have to decide about an asset, which its owner may not delete. Plugins add theirs. */
+  readonly reviews: ((em: SqlEntityManager, assetId: string) => Promise<boolean>)[] = []
 
   constructor(parts: AssetsParts, assets: AssetStore) {
     this.#parts = parts
@@ -79,11 +83,14 @@ export class Changes {
    *
    * @throws NotFound when it is not the player's
    * @throws CuratedAsset since games depend on curated ones: an administrator has to release it first
+   * @throws UnderReview while it is suspended, or the staff have something about it to decide
    */
   async remove(playerId: string, idOrSlug: string): Promise<void> {
     const { id } = await this.#assets.mustOwn(playerId, idOrSlug)
-    await this.#remove(id, (row) => {
+    await this.#remove(id, async (em, row) => {
       if (row.curated) throw new CuratedAsset('an administrator has to release it first.')
+      if (row.suspendedAt) throw new UnderReview('asset')
+      for (const isOpen of this.reviews) if (await isOpen(em, id)) throw new UnderReview('asset')
     })
   }
 
@@ -166,13 +173,13 @@ export class Changes {
     await events.emit('asset.changed', { assetId: id })
   }
 
-  async #remove(id: string, check: (row: AssetRow) => void): Promise<void> {
+  async #remove(id: string, check: (em: SqlEntityManager, row: AssetRow) => Promise<void>): Promise<void> {
     const { db, clock, events } = this.#parts
     await db.transaction(async (em) => {
       await em.nativeUpdate(AssetRow, { id }, { updatedAt: clock.now() })
       const row = await em.findOne(AssetRow, { id })
       if (!row) throw new NotFound('asset')
-      check(row)
+      await check(em, row)
       await rest(em, row)
       await releaseAssets(em, this.#parts.quotas, [id])
       await em.nativeDelete(AssetTerm, { assetId: id })

@@ -1,6 +1,7 @@
 import { LockMode } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
-import { NotFound } from '../../core/errors.ts'
+import { UnderReview } from '../../core/data/staff/suspensions.ts'
+import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import { GameActivityRow } from './activity/entities.ts'
 import { recordActivity } from './activity/record.ts'
 import { openPort, reopenPort } from './addresses/ports.ts'
@@ -12,6 +13,11 @@ import { releaseMedia } from './media/stored-bytes.ts'
 import type { Game } from './schemas.ts'
 
 export const RESTORABLE_MS = 30 * 24 * 3_600_000
+/**
+ * How long the row of a game that its owner deleted for good stays. Requests that were under way then, and other nodes,
+ * may have written data of the game, which goes with the row.
+ */
+const LATE_MS = 10 * 60_000
 
 declare module '../../core/events.ts' {
   interface DomainEvents {
@@ -22,7 +28,7 @@ declare module '../../core/events.ts' {
   }
 }
 
-/** Deletes games: at once for players, permanently after 30 days. */
+/** Deletes games: at once for players, permanently after 30 days or when the owner says so. */
 export class GameDeletion {
   readonly #parts: GamesParts
   readonly #games: GameLookup
@@ -30,6 +36,9 @@ export class GameDeletion {
   readonly cleanups: ((em: SqlEntityManager, gameId: string) => Promise<unknown>)[] = []
   /** What ends at once when a game is deleted, in the same transaction, and does not come back. Plugins add theirs. */
   readonly endings: ((em: SqlEntityManager, gameId: string) => Promise<unknown>)[] = []
+
+  /** What the staff still have to decide about a game, which its owner may not delete for good. Plugins add theirs. */
+  readonly reviews: ((em: SqlEntityManager, gameId: string) => Promise<boolean>)[] = []
 
   constructor(parts: GamesParts, games: GameLookup) {
     this.#parts = parts
@@ -51,7 +60,7 @@ export class GameDeletion {
       await em.findOne(GameRow, { id: game.id }, { fields: ['id'], lockMode: LockMode.PESSIMISTIC_WRITE })
       const rows = await em.nativeUpdate(GameRow, { id: game.id, deletedAt: null }, { deletedAt, updatedAt: deletedAt })
       if (rows === 0) throw new NotFound('game')
-      await em.nativeUpdate(GameSlug, { slug: game.slug, gameId: game.id }, { freedAt: deletedAt })
+      await em.nativeUpdate(GameSlug, { slug: game.slug, gameId: game.id }, { freedAt: deletedAt, freedBy: playerId })
       for (const end of this.endings) await end(em, game.id)
       await recordActivity(em, this.#parts.clock, { gameId: game.id, action: 'game.delete' })
     })
@@ -66,6 +75,7 @@ export class GameDeletion {
     const ids = games.map(({ id }) => id)
     await em.nativeUpdate(GameRow, { id: { $in: ids } }, { deletedAt, updatedAt: deletedAt })
     await em.nativeUpdate(GameSlug, { gameId: { $in: ids }, freedAt: null }, { freedAt: deletedAt })
+    await em.nativeUpdate(GameSlug, { freedBy: ownerId }, { freedBy: null })
   }
 
   /** Announces the deletion of a former player's games. */
@@ -77,7 +87,7 @@ export class GameDeletion {
   /** Requires a deleted game of the player that can be restored. @throws NotFound when there is none */
   async mustBeRestorable(playerId: string, gameId: string): Promise<void> {
     const since = new Date(this.#parts.clock.now().getTime() - RESTORABLE_MS)
-    const owned = { id: gameId, ownerId: playerId, deletedAt: { $gt: since } }
+    const owned = { id: gameId, ownerId: playerId, deletedAt: { $gt: since }, erasedAt: null }
     if (!(await this.#parts.db.em().count(GameRow, owned))) throw new NotFound('deleted game')
   }
 
@@ -86,14 +96,12 @@ export class GameDeletion {
    *
    * @param gameId its id; the slug of a deleted game names nothing
    * @throws NotFound when it is not the player's, not deleted, or permanently deleted
-   * @throws QuotaExceeded when the player has as many games as one may
    */
   async restore(playerId: string, gameId: string): Promise<Game> {
     const now = this.#parts.clock.now()
     const since = new Date(now.getTime() - RESTORABLE_MS)
     const slug = await this.#parts.db.transaction(async (em) => {
-      await this.#parts.quotas.admit(em, playerId, 'gamesPerPlayer')
-      const owned = { id: gameId, ownerId: playerId, deletedAt: { $gt: since } }
+      const owned = { id: gameId, ownerId: playerId, deletedAt: { $gt: since }, erasedAt: null }
       const rows = await em.nativeUpdate(GameRow, owned, { deletedAt: null, updatedAt: now })
       const row = rows === 1 ? await em.findOne(GameRow, { id: gameId }) : null
       if (!row) throw new NotFound('deleted game')
@@ -110,28 +118,81 @@ export class GameDeletion {
     return game
   }
 
+  /**
+   * Permanently deletes a game of the player, whether it is deleted already or not. Its bytes count no more; the sweeps
+   * remove the files. Its addresses stay reserved.
+   *
+   * @param idOrSlug also the slug of a deleted game
+   * @param confirm its slug, repeated
+   * @throws NotFound when it is not the player's; InvalidRequest for another slug
+   * @throws UnderReview while it is suspended, or the staff have something about it to decide
+   */
+  async removeForGood(playerId: string, idOrSlug: string, confirm: string): Promise<void> {
+    const { db, clock } = this.#parts
+    const game = await this.#games.mustOwnEvenDeleted(playerId, idOrSlug)
+    if (confirm !== game.slug) {
+      throw new InvalidRequest(`Nothing was deleted: repeat ${game.slug} to confirm.`).with({
+        details: [{ path: 'confirm', message: `must be ${game.slug}` }],
+      })
+    }
+    const now = clock.now()
+    const apps = await db.transaction(async (em) => {
+      // The write locks the row, so that a suspension is before it or finds no game.
+      const rows = await em.nativeUpdate(
+        GameRow,
+        { id: game.id, ownerId: playerId, erasedAt: null },
+        { updatedAt: now },
+      )
+      const row = rows === 1 ? await em.findOne(GameRow, { id: game.id }) : null
+      if (!row) throw new NotFound('game')
+      if (row.suspendedAt) throw new UnderReview('game')
+      for (const isOpen of this.reviews) if (await isOpen(em, game.id)) throw new UnderReview('game')
+      const apps = await this.#clear(em, row)
+      const gone = { deletedAt: row.deletedAt ?? now, erasedAt: now, liveDeployId: null, media: [], coverId: null }
+      await em.nativeUpdate(GameRow, { id: game.id }, gone)
+      const freed = { freedAt: now, freedBy: playerId }
+      await em.nativeUpdate(GameSlug, { slug: row.slug, gameId: game.id, freedAt: null }, freed)
+      return apps
+    })
+    await this.#games.announce(game)
+    await this.#announceGone(game.id, apps)
+  }
+
   /** Permanently deletes games after 30 days. A sweep removes their media, and their former slugs stay reserved. */
   async purge(signal: AbortSignal): Promise<void> {
-    const { db, clock, events, identity, quotas } = this.#parts
-    const before = new Date(clock.now().getTime() - RESTORABLE_MS)
+    const { db, clock } = this.#parts
+    const now = clock.now().getTime()
     const fields = ['id', 'ownerId', 'clientId'] as const
-    const due = await db.em().find(GameRow, { deletedAt: { $lte: before } }, { fields, limit: 1000 })
-    for (const game of due) {
+    const find = (where: object) => db.em().find(GameRow, where, { fields, limit: 1000 })
+    const old = await find({ deletedAt: { $lte: new Date(now - RESTORABLE_MS) } })
+    const erased = await find({ erasedAt: { $lte: new Date(now - LATE_MS) } })
+    for (const game of [...old, ...erased]) {
       if (signal.aborted) return
-      const { id } = game
       const apps = await db.transaction(async (em) => {
-        await em.nativeDelete(GameTerm, { gameId: id })
-        await em.nativeDelete(GameDay, { gameId: id })
-        await em.nativeDelete(GameVisitor, { gameId: id })
-        await em.nativeDelete(GamePresence, { gameId: id })
-        await em.nativeDelete(GameActivityRow, { gameId: id })
-        for (const clear of this.cleanups) await clear(em, id)
-        await releaseMedia(em, quotas, id)
-        await em.nativeDelete(GameRow, { id, deletedAt: { $lte: before } })
-        return identity.apps.endGame(em, game)
+        const apps = await this.#clear(em, game)
+        await em.nativeDelete(GameRow, { id: game.id })
+        return apps
       })
-      for (const app of apps) await identity.apps.announce(app)
-      await events.emit('game.purged', { gameId: id })
+      await this.#announceGone(game.id, apps)
     }
+  }
+
+  /** Removes the data of a game in the caller's transaction. @returns the applications that end with it */
+  async #clear(em: SqlEntityManager, game: Pick<GameRow, 'id' | 'ownerId' | 'clientId'>) {
+    const { identity, quotas } = this.#parts
+    const { id } = game
+    await em.nativeDelete(GameTerm, { gameId: id })
+    await em.nativeDelete(GameDay, { gameId: id })
+    await em.nativeDelete(GameVisitor, { gameId: id })
+    await em.nativeDelete(GamePresence, { gameId: id })
+    await em.nativeDelete(GameActivityRow, { gameId: id })
+    for (const clear of this.cleanups) await clear(em, id)
+    await releaseMedia(em, quotas, id)
+    return identity.apps.endGame(em, game)
+  }
+
+  async #announceGone(gameId: string, apps: Awaited<ReturnType<GamesParts['identity']['apps']['endGame']>>) {
+    for (const app of apps) await this.#parts.identity.apps.announce(app)
+    await this.#parts.events.emit('game.purged', { gameId })
   }
 }

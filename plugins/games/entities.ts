@@ -44,6 +44,8 @@ const GameRowSchema = defineEntity({
     createdAt: p.datetime(3),
     updatedAt: p.datetime(3),
     deletedAt: p.datetime(3).nullable(),
+    /** Set when the owner deleted it for good: its data is gone, and the row follows; see `GameDeletion`. */
+    erasedAt: p.datetime(3).nullable(),
     /** The time and reason of a suspension by administrators or moderators; see `Suspensions`. */
     suspendedAt: p.datetime(3).nullable(),
     suspensionReason: p.string().length(1000).nullable(),
@@ -71,6 +73,10 @@ const GameRowSchema = defineEntity({
     listed('games_listed_id_index', 'visibility, deleted_at, id'),
     listed('games_listed_plays_index', 'visibility, deleted_at, plays, id'),
     {
+      name: 'games_erased_at_index',
+      expression: 'create index games_erased_at_index on games (erased_at) where erased_at is not null',
+    },
+    {
       name: 'games_approval_index',
       expression: 'create index games_approval_index on games (approval, id) where approval is not null',
     },
@@ -91,7 +97,10 @@ const GameSlugSchema = defineEntity({
     slug: p.string().length(63).primary(),
     gameId: p.string().length(30).index(),
     freedAt: p.datetime(3).nullable(),
+    /** The player whose former or deleted game it belonged to; null while a game has it. */
+    freedBy: p.string().length(30).nullable(),
   },
+  indexes: [{ properties: ['freedBy', 'freedAt'] }],
 })
 
 export class GameSlug extends GameSlugSchema.class {}

@@ -17,6 +17,11 @@ export const TooManySlugs = defineError(
   409,
   'This game has had %s addresses recently; wait until one of them is free again.',
 )
+export const TooManyReserved = defineError(
+  'too_many_reserved_slugs',
+  409,
+  'Your former and deleted games had %s addresses in the last 90 days, which stay reserved; wait until one is free again.',
+)
 export const MediaRefused = defineError('media_refused', 415, '%s')
 export const TooManyMedia = defineError('too_many_media', 409, 'A game has at most %s pictures and videos; remove one.')
 export const UploadCut = defineError('upload_cut', 400, 'The upload ended before it was complete.')

@@ -197,6 +197,21 @@ export class GameLookup {
     return game
   }
 
+  /**
+   * Returns a game of the player, also one that is deleted and can be restored.
+   *
+   * @throws NotFound also for another player's game
+   */
+  async mustOwnEvenDeleted(playerId: string, idOrSlug: string): Promise<Game> {
+    const query = { where: 'g.owner_id = ? and (g.id = ? or g.slug = ?)', order: 'g.id desc', limit: 1 }
+    const values = [playerId, idOrSlug, idOrSlug]
+    for (const deleted of [false, true]) {
+      const [game] = await readGames(this.#parts, { ...query, values, deleted })
+      if (game) return game
+    }
+    throw new NotFound('game')
+  }
+
   /** Whether a player, or a visitor (null), may see a game while it is not suspended. */
   visibleTo(playerId: string | null, game: Game): boolean {
     if (game.visibility === 'public') return true

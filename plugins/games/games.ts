@@ -8,7 +8,7 @@ import { Activity } from './activity/activity.ts'
 import { changedFields, fieldsOf, recordActivity } from './activity/record.ts'
 import { isHome } from './addresses/own-addresses.ts'
 import { openPort, reopenPorts } from './addresses/ports.ts'
-import { claimSlug, moveSlug, slugFrom } from './addresses/slugs.ts'
+import { claimSlug, moveSlug, mustHaveSlugsLeft, slugFrom } from './addresses/slugs.ts'
 import { Administration } from './administration.ts'
 import { Counts } from './analytics/counts.ts'
 import { Playing } from './analytics/playing.ts'
@@ -31,9 +31,11 @@ import {
   type AnalyticsQuery,
   type CreatedGame,
   DEFAULT_SETTINGS,
+  type DeletionQuery,
   type Game,
   type GameChanges,
   type GameSettings,
+  type GamesLimits,
   type NewGame,
   type SettingsChanges,
 } from './schemas.ts'
@@ -60,11 +62,13 @@ export class Games extends GameLookup {
   readonly suspensions: Suspensions<Game>
   readonly approvals: Approvals
   readonly #parts: GamesParts
+  readonly #limits: GamesLimits
 
-  constructor(parts: GamesParts) {
+  constructor(parts: GamesParts, limits: GamesLimits) {
     const { db, clock, config, log, keys, quotas, storage, origins, site, workerPrograms } = parts
     super(parts)
     this.#parts = parts
+    this.#limits = limits
     this.count = new Counts({ db, clock, log, key: keys.derive('games/visitors') })
     this.activity = new Activity(parts)
     this.media = new Media({ db, clock, config, quotas, storage, workerPrograms, games: this })
@@ -101,7 +105,8 @@ export class Games extends GameLookup {
    *
    * @returns the game with its client secret, which can't be read again
    * @throws InvalidRequest when `url` is no web address
-   * @throws QuotaExceeded when the owner has as many games as one may
+   * @throws QuotaExceeded when the owner has as many games as one may, those in the trash included
+   * @throws TooManyReserved when addresses of the owner's former games are reserved in too great a number
    */
   async create(ownerId: string, fields: NewGame): Promise<CreatedGame> {
     const { db, clock, identity, origins, quotas } = this.#parts
@@ -112,6 +117,7 @@ export class Games extends GameLookup {
     const tags = [...new Set(fields.tags ?? [])]
     const oauth = await db.transaction(async (em) => {
       await quotas.admit(em, ownerId, 'gamesPerPlayer')
+      await mustHaveSlugsLeft(em, { ownerId, most: this.#limits.reservedSlugsPerPlayer, now: createdAt })
       const requested = fields.visibility ?? 'public'
       const held = await this.approvals.holds(em, ownerId)
       const slug = await claimSlug(em, slugFrom(title), id, createdAt)
@@ -175,11 +181,11 @@ export class Games extends GameLookup {
    *
    * @param gameId id or slug
    * @throws NotFound when it is not the player's
-   * @throws SlugReserved, SlugTaken, TooManySlugs for a new slug
+   * @throws SlugReserved, SlugTaken, TooManySlugs, TooManyReserved for a new slug
    * @throws InvalidRequest for an invalid url, or a cover that is no picture of the game
    */
   async update(playerId: string, gameId: string, changes: GameChanges): Promise<Game> {
-    const { db, clock, events, identity, origins, gamePorts } = this.#parts
+    const { db, clock, events, identity, origins, gamePorts, quotas } = this.#parts
     const before = await this.mustOwn(playerId, gameId)
     const { id } = before
     const { url, settings, title, slug, coverMediaId, visibility, ...plain } = changes
@@ -203,7 +209,9 @@ export class Games extends GameLookup {
       }
       const moves = slug !== undefined && slug !== formerSlug
       if (moves) {
-        await moveSlug(em, { gameId: id, from: formerSlug, to: slug, now })
+        await quotas.hold(em, playerId)
+        await mustHaveSlugsLeft(em, { ownerId: playerId, most: this.#limits.reservedSlugsPerPlayer, now })
+        await moveSlug(em, { gameId: id, ownerId: playerId, from: formerSlug, to: slug, now })
         row.slug = slug
       }
       if (moves || url !== undefined) {
@@ -253,9 +261,14 @@ export class Games extends GameLookup {
     return { clientId, clientSecret, redirectUri: redirectUriOf(game.url) }
   }
 
-  /** Deletes a game, which can be restored for 30 days; see `GameDeletion`. @throws NotFound */
-  async remove(playerId: string, gameId: string): Promise<void> {
-    await this.deletion.remove(playerId, gameId)
+  /** Deletes a game, which can be restored for 30 days, or for good; see `GameDeletion`. @throws as those */
+  async remove(
+    playerId: string,
+    gameId: string,
+    { forever = false, confirm = '' }: Partial<DeletionQuery> = {},
+  ): Promise<void> {
+    if (forever) await this.deletion.removeForGood(playerId, gameId, confirm)
+    else await this.deletion.remove(playerId, gameId)
   }
 
   /** Returns the statistics of a game by day. @throws NotFound, InvalidRequest */

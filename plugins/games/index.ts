@@ -20,6 +20,7 @@ import { liveSharedMemoryMigration } from './migrations/2026_11_23_live_shared_m
 import { playableListsMigration } from './migrations/2026_11_23_playable_lists.ts'
 import { suspensionMigration } from './migrations/2026_11_23_suspension.ts'
 import { activityMigration } from './migrations/2026_11_24_activity.ts'
+import { deletionForGoodMigration } from './migrations/2026_11_26_deletion_for_good.ts'
 import { gamesOfClientsMigration } from './migrations/2026_11_26_games_of_clients.ts'
 import { suspensionCauseMigration } from './migrations/2026_11_26_suspension_cause.ts'
 import { approvalPages, contributeApprovals } from './pages/approvals.ts'
@@ -32,6 +33,7 @@ import { publicPages } from './pages/public.ts'
 import { pathOf } from './record.ts'
 import { routes } from './routes.ts'
 import { registerScheduledTasks } from './scheduled-tasks.ts'
+import { GamesLimits } from './schemas.ts'
 
 export { recordActivity } from './activity/record.ts'
 export { portsOfGames } from './addresses/ports.ts'
@@ -50,8 +52,8 @@ declare module 'fastify' {
   }
 }
 
-/** A deleted game does not count in the number of games, but its bytes count until it is permanently deleted. */
-const COUNT_GAMES = 'select count(*) as things from games where owner_id = ? and deleted_at is null'
+/** A deleted game counts, as its bytes do, until its data is gone. */
+const COUNT_GAMES = 'select count(*) as things from games where owner_id = ? and erased_at is null'
 
 /** Games: their names, addresses, visibility, and pages on the portal. */
 export default definePlugin(
@@ -69,10 +71,12 @@ export default definePlugin(
       activityMigration,
       gamesOfClientsMigration,
       suspensionCauseMigration,
+      deletionForGoodMigration,
     ],
+    limits: GamesLimits,
   },
-  async (app) => {
-    app.decorate('games', new Games(app))
+  async (app, _config, limits) => {
+    app.decorate('games', new Games(app, limits))
     app.identity.apps.checkGamesWith((playerId, gameId) => app.games.mustOwn(playerId, gameId))
     app.identity.apps.noteRotationsWith((em, gameId) =>
       recordActivity(em, app.clock, { gameId, action: 'game.secret' }),

@@ -22,12 +22,13 @@ export async function readGames(
     order: string
     values: readonly Parameter[]
     limit: number
+    /** Reads only games that are deleted and not yet gone for good. */
     deleted?: boolean
   },
 ): Promise<Game[]> {
   const { from = 'games g', where, order, values, limit, deleted = false } = query
   const rows = await db.query<PlainGame>(
-    `select ${COLUMNS} from ${from} where ${where} and g.deleted_at is ${deleted ? 'not null' : 'null'}
+    `select ${COLUMNS} from ${from} where ${where} and g.deleted_at is ${deleted ? 'not null and g.erased_at is null' : 'null'}
      order by ${order} limit ?`,
     [...values, limit],
   )

@@ -10,6 +10,7 @@ import {
   CatalogQuery,
   CreatedGame,
   DESCRIPTION_LENGTH,
+  DeletionQuery,
   Game,
   GameChanges,
   GameList,
@@ -100,16 +101,19 @@ export const routes: Routes = async (app) => {
     {
       config: writes,
       constraints,
-      onRequest: owned,
+      onRequest: async (request) => {
+        await app.games.mustOwnEvenDeleted(callerOf(request).playerId, (request.params as { id: string }).id)
+      },
       schema: {
-        summary: 'Delete a game; it can be restored for 30 days',
+        summary: 'Delete a game; it can be restored for 30 days, unless it is deleted for good',
         tags: ['games'],
         params: GameParams,
+        querystring: DeletionQuery,
         response: { 204: Type.Null() },
       },
     },
     async (request, reply) => {
-      await app.games.remove(callerOf(request).playerId, request.params.id)
+      await app.games.remove(callerOf(request).playerId, request.params.id, request.query)
       return reply.code(204).send(null)
     },
   )

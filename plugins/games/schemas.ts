@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox'
+import Type, { type Static, type TObject } from 'typebox'
 import { PageQuery, pageOf } from '../../core/http/pagination.ts'
 import { VISIBLE_PATTERN } from '../../core/visible-text.ts'
 
@@ -36,10 +36,12 @@ const Multiplayer = {
   guests: Type.Boolean({ description: 'Whether rooms take players who are not signed in.' }),
 }
 
+/** The maximum of `settings.saves.bytes`. */
+export const MOST_SAVED_BYTES = 1024 ** 3
 const Saves = {
   bytes: Type.Integer({
     minimum: 0,
-    maximum: 1024 ** 3,
+    maximum: MOST_SAVED_BYTES,
     description: 'Bytes of all saves of one player, with their earlier versions. `limits.savesTotalBytes` bounds it.',
   }),
 }
@@ -196,6 +198,17 @@ export const Appeal = Type.Object(
   { additionalProperties: false },
 )
 
+/** The plugin's values in `limits`. */
+export const GamesLimits = {
+  reservedSlugsPerPlayer: Type.Integer({
+    default: 100,
+    minimum: 1,
+    description:
+      "Addresses of one player's former and deleted games that are reserved, each for 90 days. At that number no game is made, and none gets another address.",
+  }),
+}
+export type GamesLimits = Static<TObject<typeof GamesLimits>>
+
 export const GameParams = Type.Object({ id: Type.String({ maxLength: 63, description: "The game's id or slug." }) })
 
 export const GameList = pageOf('games', Game)
@@ -207,6 +220,18 @@ export const MyGamesQuery = Type.Object({
     description: 'Those deleted within the last 30 days, which can be restored.',
   }),
 })
+
+export const DeletionQuery = Type.Object({
+  forever: Type.Boolean({
+    default: false,
+    description:
+      'Delete it for good, with all its data, whether it is deleted already or not. 409 `under_review` while it is suspended or reported.',
+  }),
+  confirm: Type.Optional(
+    Type.String({ maxLength: 63, description: 'With `forever`: the slug of the game, repeated.' }),
+  ),
+})
+export type DeletionQuery = Static<typeof DeletionQuery>
 
 const Day = Type.String({ format: 'date', description: 'A day in UTC, such as 2026-11-21.' })
 export const AnalyticsQuery = Type.Object({ from: Type.Optional(Day), to: Type.Optional(Day) })

@@ -42,6 +42,8 @@ export default definePlugin(
       await reports.forget(em, playerId)
       await messages.forget(em, playerId)
     })
+    app.games.deletion.reviews.push((em, id) => reports.isOpen(em, { kind: 'game', id }))
+    app.assets.changes.reviews.push((em, id) => reports.isOpen(em, { kind: 'asset', id }))
     app.site.thingLinks.push({ label: 'Report', href: reportPath })
     settings.push({ label: 'Messages', href: '/settings/messages', order: 60 })
     app.site.navigation.push(

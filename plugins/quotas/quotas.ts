@@ -107,6 +107,11 @@ export class Quotas {
     if (limit !== null) mustFit(quota, { used: await this.#count(em, ownerId, quota), more: 1, limit })
   }
 
+  /** Makes the changes of a player's things run one after the other, until the caller's transaction ends. */
+  async hold(em: SqlEntityManager, ownerId: string): Promise<void> {
+    await holdAccount(em, ownerId)
+  }
+
   /**
    * Requires some free storage of a player, before work whose size is unknown.
    *
@@ -202,7 +207,8 @@ function mustFit(quota: QuotaName, { used, more, limit }: { used: number; more: 
 const sentences: Record<QuotaName, (used: number, limit: number, more: number) => string> = {
   storageBytesPerPlayer: (used, limit, more) =>
     `This needs ${formatBytes(more)} more than you store now, ${formatBytes(used)} of the ${formatBytes(limit)} that you may. Delete something under Settings, Storage.`,
-  gamesPerPlayer: (used, limit) => `You have ${used} games, and may have ${limit}. Delete one first.`,
+  gamesPerPlayer: (used, limit) =>
+    `You have ${used} games, with deleted ones, and may have ${limit}. Delete one for good first.`,
   assetsPerPlayer: (used, limit) => `You have ${used} assets, and may have ${limit}. Delete one first.`,
   uploadBytesPerDay: (used, limit, more) =>
     `These are ${formatBytes(more)}, and you have uploaded ${formatBytes(used)} today of the ${formatBytes(limit)} that you may in a day. Go on after midnight UTC.`,

@@ -8,7 +8,11 @@ export const QuotaLimits = {
     description:
       'Bytes kept for one player: of deploys, assets, pictures and videos of games, saves of their players, and Blender jobs.',
   }),
-  gamesPerPlayer: Type.Integer({ default: 50, minimum: 0, description: 'Games of one player.' }),
+  gamesPerPlayer: Type.Integer({
+    default: 50,
+    minimum: 0,
+    description: 'Games of one player, with deleted ones until they are gone for good.',
+  }),
   assetsPerPlayer: Type.Integer({ default: 1000, minimum: 0, description: 'Assets of one player.' }),
   uploadBytesPerDay: Type.Integer({
     default: 10 * 1024 ** 3,

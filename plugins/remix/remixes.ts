@@ -73,7 +73,7 @@ export class Remixes {
       const message = `Made from ${source.title}`
       await deploys.copy({ from: source.liveDeployId, gameId: made.id, ownerId: playerId, message })
     } catch (error) {
-      await games.deletion.remove(playerId, made.id)
+      await games.deletion.removeForGood(playerId, made.id, made.slug)
       throw error
     }
     return games.mustOwn(playerId, made.id)

@@ -35,7 +35,7 @@ export class Starters {
       const message = `From the starter ${name}`
       await this.#deploy(playerId, files, { gameId: game.id, message, ...(room ? { room } : {}) })
     } catch (error) {
-      await games.deletion.remove(playerId, game.id)
+      await games.deletion.removeForGood(playerId, game.id, game.slug)
       throw error
     }
     return games.mustOwn(playerId, game.id)

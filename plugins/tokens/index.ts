@@ -1,6 +1,7 @@
 import { definePlugin } from '../../core/plugin.ts'
 import { cliClient } from './cli-client.ts'
 import { ApiToken } from './entities.ts'
+import { tokenLimits } from './limits.ts'
 import { migration as tokenTables } from './migrations/2026_11_21_tokens.ts'
 import { migration as tokenExpiry } from './migrations/2026_11_23_token_expiry.ts'
 import { pages } from './pages.ts'
@@ -18,15 +19,21 @@ declare module 'fastify' {
 
 /** API and CLI tokens, with which programs sign in. */
 export default definePlugin(
-  { name: 'tokens', dependencies: ['oauth-idp'], entities: [ApiToken], migrations: [tokenTables, tokenExpiry] },
-  async (app) => {
+  {
+    name: 'tokens',
+    dependencies: ['oauth-idp'],
+    limits: tokenLimits,
+    entities: [ApiToken],
+    migrations: [tokenTables, tokenExpiry],
+  },
+  async (app, _config, { tokensPerPlayer }) => {
     const { db, clock, events, log } = app
     const { players } = app.identity
     const isActive = (playerId: string) => {
       const known = players.standingNow(playerId)
       return known ? !known.disabled : players.standing(playerId).then((standing) => standing?.disabled === false)
     }
-    const tokens = new Tokens({ db, clock, events, log, isActive })
+    const tokens = new Tokens({ db, clock, events, log, isActive, tokensPerPlayer })
     app.decorate('tokens', tokens)
     app.auth.recognise({
       credential: 'bearer',

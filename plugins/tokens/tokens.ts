@@ -11,6 +11,7 @@ import { cutPage, type PageQuery } from '../../core/http/pagination.ts'
 import { newId } from '../../core/ids.ts'
 import { visibleText } from '../../core/visible-text.ts'
 import { ApiToken } from './entities.ts'
+import { TooManyTokens } from './errors.ts'
 import { type CreatedToken, DEFAULT_EXPIRY, type Expiry, type Token } from './schemas.ts'
 import { ALL_SCOPES, type Scope } from './scopes.ts'
 import { isWellFormed, newToken, type TokenKind } from './token-format.ts'
@@ -58,6 +59,8 @@ interface TokensContext {
   clock: Clock
   events: Events
   log: FastifyBaseLogger
+  /** The most API tokens of one player, with those that expired in the last 90 days. */
+  tokensPerPlayer: number
   /** Whether a player exists and is not disabled; synchronous if this is cached. */
   isActive(playerId: string): Promise<boolean> | boolean
 }
@@ -85,7 +88,7 @@ export class Tokens {
    * Creates a token.
    *
    * @returns its record with the token itself, which is not stored
-   * @throws InvalidRequest without a label or scope
+   * @throws InvalidRequest without a label or scope; TooManyTokens
    */
   async create({
     playerId,
@@ -111,7 +114,15 @@ export class Tokens {
       lastUsedAt: null,
       expiresAt: expiresInDays === null ? null : new Date(createdAt.getTime() + expiresInDays * DAY_MS),
     }
-    await this.#context.db.transaction((em) => em.insert(ApiToken, row))
+    await this.#context.db.transaction(async (em) => {
+      const { db, tokensPerPlayer: most } = this.#context
+      // Parallel requests count each other's tokens. SQLite has one writer anyway.
+      if (db.dialect === 'postgres') {
+        await em.execute('select id from players where id = ? for no key update', [playerId])
+      }
+      if (kind === 'api' && (await em.count(ApiToken, { playerId, kind })) >= most) throw new TooManyTokens(most)
+      await em.insert(ApiToken, row)
+    })
     return { ...toToken(row), token }
   }
 

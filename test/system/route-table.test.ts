@@ -289,6 +289,7 @@ GET    /players/me                               portal  session page
 GET    /players/:id                              portal  optional page
 GET    /catalog                                  portal  optional page
 POST   /games/restore                            portal  session page
+POST   /games/erase                              portal  session page
 GET    /games/:slug/join/:key                    portal  session page
 POST   /games/:slug/join/:key                    portal  session page
 GET    /games/:slug/analytics                    portal  session page

@@ -16,6 +16,13 @@ export const AppealedAlready = defineError(
   'This suspension has been answered already; wait until it is decided.',
 )
 
+/** The staff need a suspended or reported thing until they have decided. */
+export const UnderReview = defineError(
+  'under_review',
+  409,
+  'This %s is suspended or reported; it can be deleted for good once that is decided.',
+)
+
 /** What the owner reads while the cause is the account. */
 const ACCOUNT_DISABLED = 'The account of its maker is disabled.'
 

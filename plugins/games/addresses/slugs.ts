@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import { randomText, slugWords } from '../../../core/ids.ts'
 import { GameSlug } from '../entities.ts'
-import { SlugReserved, SlugTaken, TooManySlugs } from '../errors.ts'
+import { SlugReserved, SlugTaken, TooManyReserved, TooManySlugs } from '../errors.ts'
 
 /** The time for which a freed slug is reserved, because browsers of its players still hold its storage and workers. */
 export const SLUG_REST_MS = 90 * 24 * 60 * 60 * 1000
@@ -80,14 +80,29 @@ export async function claimSlug(em: SqlEntityManager, base: string, gameId: stri
  */
 export async function moveSlug(
   em: SqlEntityManager,
-  { gameId, from, to, now }: { gameId: string; from: string; to: string; now: Date },
+  { gameId, ownerId, from, to, now }: { gameId: string; ownerId: string; from: string; to: string; now: Date },
 ): Promise<void> {
   if (isReserved(to)) throw new SlugReserved(to)
   const rested = new Date(now.getTime() - SLUG_REST_MS)
   const resting = await em.count(GameSlug, { gameId, slug: { $ne: to }, freedAt: { $gt: rested } })
   if (resting >= MOST_RESTING) throw new TooManySlugs(MOST_RESTING)
   if (!(await take(em, to, gameId, now))) throw new SlugTaken(to)
-  await em.nativeUpdate(GameSlug, { slug: from, gameId }, { freedAt: now })
+  await em.nativeUpdate(GameSlug, { slug: from, gameId }, { freedAt: now, freedBy: ownerId })
+}
+
+/**
+ * Requires that a player withholds fewer addresses from others than one may, before another game or a move. The caller
+ * holds the player's account, so that parallel requests count one after the other.
+ *
+ * @param most `limits.reservedSlugsPerPlayer`
+ * @throws TooManyReserved
+ */
+export async function mustHaveSlugsLeft(
+  em: SqlEntityManager,
+  { ownerId, most, now }: { ownerId: string; most: number; now: Date },
+): Promise<void> {
+  const reserved = { freedBy: ownerId, freedAt: { $gt: new Date(now.getTime() - SLUG_REST_MS) } }
+  if ((await em.count(GameSlug, reserved)) >= most) throw new TooManyReserved(most)
 }
 
 /** Gives a restored game its former slug. @returns whether no other game has it */
@@ -100,7 +115,7 @@ async function take(em: SqlEntityManager, slug: string, gameId: string, now: Dat
   const rested = new Date(now.getTime() - SLUG_REST_MS)
   const result = await em.execute<{ affectedRows: number }>(
     `insert into game_slugs (slug, game_id, freed_at) values (?, ?, null)
-     on conflict (slug) do update set game_id = excluded.game_id, freed_at = null
+     on conflict (slug) do update set game_id = excluded.game_id, freed_at = null, freed_by = null
      where game_slugs.freed_at is not null
        and (game_slugs.freed_at < ? or game_slugs.game_id = excluded.game_id)`,
     [slug, gameId, rested],

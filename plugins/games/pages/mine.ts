@@ -2,8 +2,10 @@ import type { FastifyInstance } from 'fastify'
 import {
   Button,
   Chip,
+  Confirm,
   type Content,
   EmptyState,
+  Field,
   Form,
   html,
   PageHeader,
@@ -28,7 +30,9 @@ export interface MyGamesProps {
   /** The plugins' stats for all games. */
   stats: Stat[]
   /** The games that can still be restored. */
-  deleted: Game[]
+  deleted: { games: Game[]; nextCursor: string | null }
+  /** The cursor of the deleted games. */
+  deletedAfter: string | undefined
   nextCursor: string | null
   cursor: string | undefined
 }
@@ -36,7 +40,7 @@ export interface MyGamesProps {
 /** Renders the owner's games or, if there are none, the commands that create one. */
 export function myGames(
   { origins, games: { dashboard } }: Pick<FastifyInstance, 'origins' | 'games'>,
-  { games, columns: known, stats, deleted, nextCursor, cursor }: MyGamesProps,
+  { games, columns: known, stats, deleted, deletedAfter, nextCursor, cursor }: MyGamesProps,
 ): View {
   const columns = [
     { label: 'Game', cell: (game: Game) => html`<a href=${`${pathOf(game)}/overview`}><bdi>${game.title}</bdi></a>` },
@@ -71,9 +75,10 @@ export function myGames(
       <${Pagination} label="My games" next=${nextCursor && `/games?cursor=${nextCursor}`} first=${cursor && '/games'} />
     </div>
     ${
-      deleted.length > 0 &&
-      html`<${Section} title="Deleted" id="deleted" description="You can restore a deleted game for 30 days, at the same address.">
-        <${Table} caption="Deleted games" columns=${DELETED} rows=${deleted} />
+      deleted.games.length > 0 &&
+      html`<${Section} title="Deleted" id="deleted" description="You can restore a deleted game for 30 days, at the same address. Until it is gone for good it counts as one of your games, and so do its files.">
+        <${Table} caption="Deleted games" columns=${DELETED} rows=${deleted.games} />
+        <${Pagination} label="Deleted games" next=${deleted.nextCursor && `/games?after=${deleted.nextCursor}#deleted`} first=${deletedAfter && '/games#deleted'} />
       <//>`
     }`
 }
@@ -101,7 +106,14 @@ const DELETED = [
     label: 'Actions',
     action: true,
     cell: (game: Game) =>
-      html`<${Form} action="/games/restore"><${Button} small name="game" value=${game.id} label=${`Bring back ${game.title}`}>Bring back<//><//>`,
+      html`<span class="row">
+        <${Form} action="/games/restore"><${Button} small name="game" value=${game.id} label=${`Bring back ${game.title}`}>Bring back<//><//>
+        <${Confirm} label="Delete for good" action="/games/erase">
+          <p><strong><bdi>${game.title}</bdi></strong> can't be brought back then. Its files, saves, scores and statistics go with it.</p>
+          <input type="hidden" name="game" value=${game.id} />
+          <${Field} label=${`Type ${game.slug} to confirm`} name="confirm" required autocomplete="off" mono />
+        <//>
+      </span>`,
   },
 ]
 

@@ -5,7 +5,7 @@ import { bodyWithText } from '../../../core/http/limits/body-limits.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { Button, Form, html, PageHeader, renderPage, StepIndicator } from '../../../core/pages/index.ts'
 import { pathOf } from '../record.ts'
-import { type AnalyticsQuery, DESCRIPTION_LENGTH, type Game, SLUG_PATTERN } from '../schemas.ts'
+import { type AnalyticsQuery, DESCRIPTION_LENGTH, type Game, MOST_SAVED_BYTES, SLUG_PATTERN } from '../schemas.ts'
 import { analytics, SPANS } from './analytics.ts'
 import { type GameForm, gameFields, NEW_GAME_STEPS, type Problems, problemsOf, readForm } from './form.ts'
 import { integrate } from './integrate.ts'
@@ -29,11 +29,20 @@ const ServingBody = Type.Object({
   multiplayer: Box,
   guests: Box,
   maxPlayersPerRoom: Type.String({ pattern: '^([1-9][0-9]{0,2}|1000)$' }),
+  savesBytes: Type.Optional(Type.String({ pattern: '^[0-9]{1,10}$' })),
 })
 const MediaBody = Type.Object({ media: Type.String({ maxLength: 30 }) })
 const Slug = Type.Object({ slug: Type.String({ maxLength: 63 }) })
 const Cursor = Type.Object({ cursor: Type.Optional(Type.String({ maxLength: 200 })) })
 const Done = Type.Object({ saved: Type.Optional(Type.String()) })
+const MineQuery = Type.Object({
+  ...Cursor.properties,
+  /** The cursor of the deleted games. */
+  after: Type.Optional(Type.String({ maxLength: 200 })),
+  /** The id of a game that was just deleted. */
+  deleted: Type.Optional(Type.String()),
+  erased: Type.Optional(Type.String()),
+})
 const SLUG = new RegExp(SLUG_PATTERN)
 
 export const MINE_PER_PAGE = 24
@@ -41,34 +50,34 @@ const BLANK: GameForm = { title: '', description: '', tags: '', visibility: 'pub
 
 /** The portal's pages for owners of games. */
 export const ownerPages: Routes = async (app) => {
-  app.get(
-    '/games',
-    { ...own, schema: { querystring: Type.Object({ ...Cursor.properties, deleted: Type.Optional(Type.String()) }) } },
-    async (request, reply) => {
-      const { playerId, viewer } = callerOf(request)
-      const { cursor } = request.query
-      const { dashboard } = app.games
-      const [page, deleted, stats] = await Promise.all([
-        app.games.list(playerId, { limit: MINE_PER_PAGE, ...(cursor ? { cursor } : {}) }),
-        cursor ? { games: [] } : app.games.list(playerId, { limit: MINE_PER_PAGE }, { deleted: true }),
-        dashboard.loadFigures(playerId),
-      ])
-      const columns = await dashboard.loadColumns(page.games)
-      return renderPage(reply, {
-        title: 'My games',
-        current: '/games',
-        user: viewer,
-        flash:
-          request.query.deleted === undefined
+  app.get('/games', { ...own, schema: { querystring: MineQuery } }, async (request, reply) => {
+    const { playerId, viewer } = callerOf(request)
+    const { cursor, after, deleted: justDeleted, erased } = request.query
+    const { dashboard } = app.games
+    const [page, deleted, stats] = await Promise.all([
+      app.games.list(playerId, { limit: MINE_PER_PAGE, ...(cursor ? { cursor } : {}) }),
+      cursor
+        ? { games: [], nextCursor: null }
+        : app.games.list(playerId, { limit: MINE_PER_PAGE, ...(after ? { cursor: after } : {}) }, { deleted: true }),
+      dashboard.loadFigures(playerId),
+    ])
+    const columns = await dashboard.loadColumns(page.games)
+    return renderPage(reply, {
+      title: 'My games',
+      current: '/games',
+      user: viewer,
+      flash:
+        justDeleted === undefined
+          ? erased === undefined
             ? null
-            : {
-                message: html`Deleted. It can be brought back for 30 days.
-                  <${Form} action="/games/restore" inline><${Button} small name="game" value=${request.query.deleted}>Undo<//><//>`,
-              },
-        body: myGames(app, { ...page, columns, stats, deleted: deleted.games, cursor }),
-      })
-    },
-  )
+            : { message: 'Deleted for good.' }
+          : {
+              message: html`Deleted. It can be brought back for 30 days.
+                  <${Form} action="/games/restore" inline><${Button} small name="game" value=${justDeleted}>Undo<//><//>`,
+            },
+      body: myGames(app, { ...page, columns, stats, deleted, deletedAfter: after, cursor }),
+    })
+  })
 
   const newGame = (reply: FastifyReply, user: object | undefined, form = BLANK, problems: Problems = {}) =>
     renderPage(reply, {
@@ -104,6 +113,16 @@ export const ownerPages: Routes = async (app) => {
     async (request, reply) => {
       const game = await app.games.deletion.restore(callerOf(request).playerId, request.body.game)
       return reply.redirect(`${pathOf(game)}/settings`, 303)
+    },
+  )
+
+  app.post(
+    '/games/erase',
+    { ...own, schema: { body: Type.Object({ game: Type.String({ maxLength: 30 }), confirm: Text }) } },
+    async (request, reply) => {
+      const { game, confirm } = request.body
+      await app.games.deletion.removeForGood(callerOf(request).playerId, game, confirm.trim())
+      return reply.redirect('/games?erased', 303)
     },
   )
 
@@ -160,8 +179,8 @@ export const ownerPages: Routes = async (app) => {
     '/games/:slug/settings/serving',
     { ...mine, schema: { params: Slug, body: ServingBody } },
     async (request, reply) => {
-      const { playable, authWidget, crossOriginIsolated, embedded, remix, multiplayer, guests, maxPlayersPerRoom } =
-        request.body
+      const { playable, authWidget, crossOriginIsolated, embedded, remix, multiplayer, guests } = request.body
+      const { maxPlayersPerRoom, savesBytes } = request.body
       const game = await app.games.update(callerOf(request).playerId, request.params.slug, {
         playable: playable === 'on',
         settings: {
@@ -174,6 +193,7 @@ export const ownerPages: Routes = async (app) => {
             guests: guests === 'on',
             maxPlayersPerRoom: Number(maxPlayersPerRoom),
           },
+          ...(savesBytes === undefined ? {} : { saves: { bytes: Math.min(Number(savesBytes), MOST_SAVED_BYTES) } }),
         },
       })
       return reply.redirect(saved(game), 303)

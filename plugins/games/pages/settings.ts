@@ -15,7 +15,7 @@ import {
 } from '../../../core/pages/index.ts'
 import { MOST_MEDIA } from '../media/media.ts'
 import { pathOf } from '../record.ts'
-import type { Game } from '../schemas.ts'
+import { type Game, MOST_SAVED_BYTES } from '../schemas.ts'
 import { dashboardHeader } from './dashboard.ts'
 import { type GameForm, gameFields, type Problems } from './form.ts'
 
@@ -98,7 +98,7 @@ const addressSection = (
 const isolationValue = (setting: 'auto' | boolean): string => (setting === 'auto' ? 'auto' : setting ? 'on' : 'off')
 
 function servingSection(game: Game, path: string): View {
-  const { authWidget, crossOriginIsolated, embedded, remix, multiplayer } = game.settings
+  const { authWidget, crossOriginIsolated, embedded, remix, multiplayer, saves } = game.settings
   return html`
     <${Section} layout="side" title="How it is served" id="serving" description="Takes effect at once, without a new deploy.">
       <${Form} action=${`${path}/serving`} submit="Save" kind="plain">
@@ -126,6 +126,8 @@ function servingSection(game: Game, path: string): View {
         <${Checkbox} name="multiplayer" label="Multiplayer rooms" checked=${multiplayer.enabled} />
         <${Checkbox} name="guests" label="Guests in rooms" checked=${multiplayer.guests} hint="Admits players without sign-in to rooms." />
         <${Field} type="number" name="maxPlayersPerRoom" label="Players in one room" min=${1} max=${1000} required value=${multiplayer.maxPlayersPerRoom} />
+        <${Field} type="number" name="savesBytes" label="Bytes of saves of one player" min=${0} max=${MOST_SAVED_BYTES} required value=${saves.bytes}
+          hint="All saves of a player in this game, with their earlier versions. They count for you; the platform may allow less." />
       <//>
     <//>`
 }

@@ -87,6 +87,12 @@ export class Reports {
     return playerId ?? `visitor_${createHmac('sha256', this.#key).update(address).digest('base64url').slice(0, 32)}`
   }
 
+  /** Whether the staff still have to decide about a report of this. */
+  async isOpen(em: SqlEntityManager, { kind, id }: TargetRef): Promise<boolean> {
+    const open = { state: 'open', targetKind: kind, targetId: id } as const
+    return (await em.findOne(ReportRow, open, { fields: ['id'] })) !== null
+  }
+
   /** Returns the reports of a player, for their data export. */
   async export(playerId: string): Promise<Report[]> {
     const rows = await this.#parts.db.em().find(ReportRow, { reporterId: playerId }, { orderBy: { id: 'desc' } })

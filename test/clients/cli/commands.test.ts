@@ -219,10 +219,13 @@ t.test('games are made, changed, found, and suggested for a typo', async (t) => 
     oauth: { clientSecret: String },
   })
   t.match(await gameyard('games', 'list'), { code: 0, stdout: /^SLUG +TITLE.*\nduo +Duo +public/ })
-  t.match(await json('games', 'update', 'duo', '--visibility', 'private', '--isolation', 'on'), {
-    visibility: 'private',
-    settings: { crossOriginIsolated: true },
-  })
+  t.match(
+    await json('games', 'update', 'duo', '--visibility', 'private', '--isolation', 'on', '--saves-bytes', '4096'),
+    {
+      visibility: 'private',
+      settings: { crossOriginIsolated: true, saves: { bytes: 4096 } },
+    },
+  )
   t.match(await gameyard('games', 'get', 'duo'), { stdout: /Isolated +yes: .*SharedArrayBuffer.*elsewhere/ })
   t.match(await gameyard('games', 'update', 'duo', '--isolation', 'off', '--no-widget'), {
     stdout: /Isolated +no: .*--isolation auto[\s\S]*Sign-in +left to the game/,
@@ -245,6 +248,10 @@ t.test('games are made, changed, found, and suggested for a typo', async (t) => 
     code: 1,
     stderr: /^API token is missing the games:write scope\.\n {2}Make a token that has it at/,
   })
+  t.match(await gameyard('games', 'delete', 'duo'), { code: 0, stdout: /restore it for 30 days/ })
+  t.match(await gameyard('games', 'get', 'duo'), { code: 1 })
+  t.match(await json('games', 'delete', 'duo', '--forever'), { deleted: 'duo', forever: true })
+  t.match(await gameyard('games', 'delete', 'duo', '--forever'), { code: 1 })
 })
 
 t.test('init --game ties a folder to a game; init alone is for a platform', async (t) => {

@@ -161,13 +161,20 @@ t.test('a game is made, changed and deleted by forms, without a script', async (
     crossOriginIsolated: 'off',
     multiplayer: 'on',
     maxPlayersPerRoom: '8',
+    savesBytes: '4096',
   })
   t.equal(served.status, 303)
+  t.match((await player.get('/games/form-game/settings')).text, /value="4096" name="savesBytes"/)
   t.match((await player.get(`/api/games/${game.id}`)).body, {
     title: '<b>New</b>',
     visibility: 'private',
     playable: false,
-    settings: { authWidget: 'off', crossOriginIsolated: false, multiplayer: { enabled: true, maxPlayersPerRoom: 8 } },
+    settings: {
+      authWidget: 'off',
+      crossOriginIsolated: false,
+      multiplayer: { enabled: true, maxPlayersPerRoom: 8 },
+      saves: { bytes: 4096 },
+    },
   })
   t.notMatch((await player.get('/games/form-game')).text, /<b>New/, 'a title is text')
 

@@ -67,6 +67,10 @@ t.test('moves, media, analytics, invitations and removals hold on PostgreSQL', n
 
   await program.delete(`/api/games/${last.id}`)
   t.equal((await program.post(`/api/games/${last.id}/restore`)).status, 200)
+  const [erased] = games
+  const { slug } = await app.games.get(erased.id)
+  t.equal((await program.delete(`/api/games/${slug}?forever=true&confirm=${slug}`)).status, 204)
+  t.equal((await program.post(`/api/games/${erased.id}/restore`)).status, 404)
   await program.delete(`/api/games/${last.id}`)
   clock.advance(31 * DAY)
   await app.games.deletion.purge(new AbortController().signal)

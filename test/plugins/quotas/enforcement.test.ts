@@ -133,7 +133,7 @@ t.test('uploads of a day end with the day', async (t) => {
   t.equal((await fresh.post('/api/deploy', { gameId: game.id, files: filesOf(page('two', 200)) })).status, 200)
 })
 
-t.test('games and assets are counted, and a deleted game comes back only while there is room', async (t) => {
+t.test('games and assets are counted, and a deleted game counts until it is deleted for good', async (t) => {
   const platform = await startPlatform(t, limited({ gamesPerPlayer: 2, assetsPerPlayer: 1 }))
   const player = await platform.signUp()
   const program = await platform.program(player)
@@ -142,10 +142,13 @@ t.test('games and assets are counted, and a deleted game comes back only while t
   t.same(answers.map(({ status }) => status).toSorted(), [201, 201, 403, 403])
   const refused = answers.find(({ status }) => status === 403)
   t.match(refused?.body, { error: { code: 'quota_exceeded' }, quota: 'gamesPerPlayer', used: 2, limit: 2 })
-  const first = answers.find(({ status }) => status === 201)?.body.id as string
-  t.equal((await program.delete(`/api/games/${first}`)).status, 204)
+  const first = answers.find(({ status }) => status === 201)?.body as { id: string; slug: string }
+  t.equal((await program.delete(`/api/games/${first.id}`)).status, 204)
+  t.match((await create('e')).body, { error: { code: 'quota_exceeded' }, quota: 'gamesPerPlayer', used: 2, limit: 2 })
+  t.equal((await platform.app.games.deletion.restore(player.id, first.id)).id, first.id, 'it counts already')
+  t.equal((await program.delete(`/api/games/${first.id}?forever=true&confirm=${first.slug}`)).status, 204)
   t.equal((await create('e')).status, 201)
-  await t.rejects(platform.app.games.deletion.restore(player.id, first), { code: 'quota_exceeded' })
+  t.equal((await create('f')).status, 403)
 
   const asset = () => sendFile(program, '/api/assets', png(9, 9))
   t.equal((await asset()).status, 201)

@@ -338,6 +338,7 @@ GET    /games/new/starter                              200  303  200  200  200  
 POST   /games/new/starter                              400  303  400  400  400  400  400
 POST   /games/:slug/play-ticket                        400  401  404  404  404  404  404
 POST   /games/restore                                  400  303  400  400  400  400  400
+POST   /games/erase                                    400  303  400  400  400  400  400
 GET    /live/games                                     200  401  200  200  200  200  200
 GET    /live/games/:slug                               200  401  404  404  404  404  404
 GET    /live/games/:slug/code                          200  401  404  404  404  404  404
