@@ -137,7 +137,7 @@ const rank = (route: RouteEntry) => (route.method === 'GET' ? 0 : isDestructive(
 t.setTimeout(timeLimit(900))
 t.test('no input holds the event loop', async (t) => {
   const wanted = process.env.GAMEYARD_LOOP
-  const world = await inhabit(t, { listen: true, config: { limits: { gamesPerPlayer: 1000 } } })
+  const world = await inhabit(t, { listen: true, config: { limits: { gamesPerPlayer: 1000, tokensPerPlayer: 1000 } } })
   await fill(world, inFull(t) ? 100 : 20)
   const { entries } = world.platform.app.routeTable
   for (const route of entries) if (route.upload) t.ok(UPLOADS[named(route)], `${named(route)} has inputs`)
