@@ -180,7 +180,7 @@ const rank = (route: RouteEntry) => (route.method === 'GET' ? 0 : isDestructive(
 t.setTimeout(timeLimit(900))
 t.test('no input holds the event loop', async (t) => {
   const wanted = process.env.GAMEYARD_LOOP
-  const world = await inhabit(t, { listen: true, config: { limits: { gamesPerPlayer: 1000 } } })
+  const world = await inhabit(t, { listen: true, config: { limits: { gamesPerPlayer: 1000, tokensPerPlayer: 1000 } } })
   const gameToken = await tokensOfGame(world)
   await fill(world, inFull(t) ? 100 : 20)
   const { entries } = world.platform.app.routeTable
