@@ -28,6 +28,7 @@ import moderation from './mutants/moderation.mjs'
 import oauth from './mutants/oauth.mjs'
 import plugins from './mutants/plugins.mjs'
 import publishing from './mutants/publishing.mjs'
+import savesScoresAndCredits from './mutants/saves-scores-and-credits.mjs'
 import scriptsAndAssistants from './mutants/scripts-and-assistants.mjs'
 
 const root = join(import.meta.dirname, '..')
@@ -55,6 +56,7 @@ const all = [
   ...clients,
   ...moderation,
   ...publishing,
+  ...savesScoresAndCredits,
   ...scriptsAndAssistants,
 ]
 const chosen = all.filter(
