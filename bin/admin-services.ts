@@ -11,7 +11,7 @@ import type { Game } from '../plugins/games/index.ts'
 import type { Administration, AuthConfig, PasswordAuthentication, Player, Players } from '../plugins/oauth-idp/index.ts'
 import type { PlayerLimitsStore } from '../plugins/quotas/index.ts'
 import type { Installation } from './installation.ts'
-import { type ConfigOptions, loadProgramConfig } from './options.ts'
+import { type ConfigOptions, loadPlatformConfig } from './options.ts'
 
 /** The system user who runs the command, as recorded in the audit. */
 export const commandActor = (): Actor => ({ id: userInfo().username, role: 'command' })
@@ -27,7 +27,7 @@ export async function withSuspensions(
     import('../plugins/games/index.ts'),
     import('../core/origins/origins.ts'),
   ])
-  const loaded = await loadProgramConfig(options)
+  const loaded = await loadPlatformConfig(options)
   const clock = systemClock
   await withDatabase(loaded, { name: 'admin', version }, async ({ db, events }) => {
     const games = new GameLookup({ db, clock, events, origins: new Origins(loaded.config) })
@@ -48,7 +48,7 @@ export async function withTrust(
     import('../plugins/games/index.ts'),
     import('../core/origins/origins.ts'),
   ])
-  const { config } = await loadProgramConfig(options)
+  const { config } = await loadPlatformConfig(options)
   await withAccounts(options, installation, async ({ db, events, players, administration }) => {
     const parts = { db, clock: systemClock, origins: new Origins(config) }
     const games = new GameLookup({ ...parts, events })
@@ -65,7 +65,7 @@ export async function withQuotas(
   work: (services: { limits: PlayerLimitsStore; find: (player: string) => Promise<Player> }) => Promise<void>,
 ): Promise<void> {
   const { default: quotas, PlayerLimitsStore } = await import('../plugins/quotas/index.ts')
-  const { config } = await loadProgramConfig(options)
+  const { config } = await loadPlatformConfig(options)
   await withAccounts(options, installation, async ({ db, players }) => {
     const limits = new PlayerLimitsStore({ db, clock: systemClock }, limitsOf(quotas, config))
     await work({ limits, find: (player) => findPlayer(players, player) })
@@ -82,9 +82,11 @@ export async function findPlayer(players: Players, named: string): Promise<Playe
 /**
  * Runs work with the accounts of the configured database, without starting the platform. The platform may run
  * meanwhile.
+ *
+ * @param options.make whether a configuration or data folder that is named may get its first data
  */
 export async function withAccounts(
-  options: ConfigOptions,
+  options: ConfigOptions & { make?: boolean },
   { version }: Installation,
   work: (accounts: {
     db: Database
@@ -100,9 +102,12 @@ export async function withAccounts(
     import('../core/http/rate-limit.ts'),
     import('../core/observe/log.ts'),
   ])
-  const loaded = await loadProgramConfig(options)
+  const loaded = await loadPlatformConfig(options)
+  // A folder that nobody has named is not made into a platform.
+  const isNamed = loaded.file !== null || (options.data ?? process.env.SERVICE_DATA_DIR) !== undefined
+  const make = options.make === true && isNamed
   const context = { clock: systemClock, log: createLog('warn', process.stderr) }
-  await withDatabase(loaded, { name: 'admin', version, make: true }, async ({ db, bus, events }) => {
+  await withDatabase(loaded, { name: 'admin', version, make }, async ({ db, bus, events }) => {
     const rateLimiter = new RateLimiter({ ...context, bus, enabled: false })
     const auth = configOf(oauthIdp.default, loaded.config) as AuthConfig
     const hasher = new oauthIdp.PasswordHasher(auth.passwordHashing)

@@ -1,4 +1,5 @@
 import { access, mkdir } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import type { LoadedConfig } from '../config/load.ts'
 import { openDatabase } from '../core/boot/database.ts'
 import { systemClock } from '../core/clock.ts'
@@ -18,10 +19,28 @@ export interface OpenedDatabase {
 }
 
 /**
+ * Requires that a configuration is that of a platform with data, and says whose data the command uses, on standard
+ * error.
+ *
+ * @throws StartupError
+ */
+export async function mustHavePlatform({ config, file }: LoadedConfig): Promise<void> {
+  const { dataDir, portal } = config
+  const { driver, file: database = '' } = config.database as { driver: string; file?: string }
+  await access(driver === 'sqlite' ? resolve(dataDir, database) : dataDir).catch(() => {
+    const named = file === null ? '' : `, as ${file} names it`
+    throw new StartupError(
+      `There is no platform with its data in ${dataDir}${named}. Name its configuration with --config, or its data folder with --data.`,
+    )
+  })
+  process.stderr.write(`${portal.url}, with its data in ${dataDir}\n`)
+}
+
+/**
  * Gives a command the migrated database of a platform, without starting the platform. The platform may run meanwhile.
  *
  * @param name recorded as the source of the command's events
- * @param make whether the data folder may be created; otherwise it must exist
+ * @param make whether the platform's data may be created; otherwise it must exist
  * @throws StartupError
  */
 export async function withDatabase(
@@ -32,10 +51,7 @@ export async function withDatabase(
   const { config, plugins } = loaded
   const { dataDir } = config
   if (make) await mkdir(dataDir, { recursive: true, mode: 0o700 })
-  else
-    await access(dataDir).catch(() => {
-      throw new StartupError(`There is no data folder ${dataDir}; name another with --data or --config.`)
-    })
+  else await mustHavePlatform(loaded)
   const context = { clock: systemClock, log: createLog('warn', process.stderr) }
   const bus = await openDriver<Bus>(loaded, 'bus', dataDir)
   try {

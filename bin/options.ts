@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Override } from '../config/environment.ts'
 import type { LoadedConfig } from '../config/load.ts'
+import { readServiceUnit } from './service-unit.ts'
 
 /** The options of commands that read the configuration. */
 export interface ConfigOptions {
@@ -59,6 +61,24 @@ export async function loadProgramConfig(options: ConfigOptions, further: Overrid
   ])
   const overrides = [...overridesOf(options), ...further]
   return loadConfig({ file: options.config, cwd: process.cwd(), env: process.env, overrides, families, plugins })
+}
+
+/**
+ * Loads the configuration of a platform that exists already, for commands that work on its data. Where neither an
+ * option nor the environment nor the working directory names one, it is that of the installed service.
+ *
+ * @throws ConfigError
+ */
+export const loadPlatformConfig = (options: ConfigOptions): Promise<LoadedConfig> =>
+  loadProgramConfig(isNamed(options) ? options : { ...options, ...ofTheService() })
+
+const isNamed = ({ config, data }: ConfigOptions): boolean =>
+  [config, data, process.env.SERVICE_CONFIG, process.env.SERVICE_DATA_DIR].some((name) => name !== undefined) ||
+  ['gameyard.yaml', 'data'].some((name) => existsSync(name))
+
+function ofTheService(): Pick<ConfigOptions, 'config'> {
+  const config = readServiceUnit()?.config
+  return config === undefined ? {} : { config }
 }
 
 /** Variables that describe where the data is. They are about the configuration in force, not about another file. */

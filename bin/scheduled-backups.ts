@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { mkdir, readdir, rm, stat } from 'node:fs/promises'
+import { access, constants, mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
@@ -38,6 +38,8 @@ interface Place {
   folder: string
   /** Whether a finished file in `folder` is a kept backup. */
   keeps: boolean
+  /** Rejects when backups can't be written there. A bucket shows that when its names are listed. */
+  check?(): Promise<void>
   shelf(): Promise<Shelf>
 }
 
@@ -65,6 +67,7 @@ export async function scheduleBackups(
   const backups = new Backups(app, { keep, command, place: placeOf(to, loaded) })
   const job = new Cron(schedule, { unref: true, protect: true }, () => backups.run())
   const [due] = job.previousRuns(1)
+  await backups.check()
   if (due && (await backups.lacks(due))) setTimeout(() => void job.trigger(), 5000).unref()
 }
 
@@ -90,16 +93,29 @@ class Backups {
     })
   }
 
+  /** Tells the administrators at the start, and not only after the first night, that the folder takes no backups. */
+  async check(): Promise<void> {
+    try {
+      await this.#place.check?.()
+    } catch (error) {
+      await this.#cannotReach(error)
+    }
+  }
+
   /** Whether there is no backup since an instant; false when the destination can't be reached, after a warning. */
   async lacks(since: Date): Promise<boolean> {
     try {
       const latest = (await namesOn(await this.#place.shelf())).at(-1)
-      return !latest || timeOf(latest) < since
+      return !latest || timeOfBackup(latest) < since
     } catch (error) {
-      this.#app.log.error({ err: error }, 'the destination of the scheduled backups can not be reached')
-      await this.#note('warning', `The destination of the scheduled backups can’t be reached: ${sentenceOf(error)}`)
+      await this.#cannotReach(error)
       return false
     }
+  }
+
+  async #cannotReach(error: unknown): Promise<void> {
+    this.#app.log.error({ err: error }, 'the destination of the scheduled backups cannot be used')
+    await this.#note('warning', `The destination of the scheduled backups can’t be used: ${sentenceOf(error)}`)
   }
 
   async run(): Promise<void> {
@@ -163,7 +179,16 @@ class Backups {
   }
 }
 
-const namesOn = async (shelf: Shelf) => (await shelf.names()).filter((name) => NAME.test(name)).sort()
+/** Returns the names of backups, the oldest first. */
+export const namesOfBackups = (names: string[]): string[] => names.filter((name) => NAME.test(name)).sort()
+
+const namesOn = async (shelf: Shelf) => namesOfBackups(await shelf.names())
+
+/** Requires a folder in which this process can write; it is created if it is missing. @throws the system's error */
+async function mustTakeFiles(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await access(folder, constants.W_OK)
+}
 
 /** The backup process always writes into `folder`; for a bucket, the file is uploaded from there. */
 function placeOf(to: LoadedConfig['config']['backup']['to'], loaded: LoadedConfig): Place {
@@ -174,7 +199,7 @@ function placeOf(to: LoadedConfig['config']['backup']['to'], loaded: LoadedConfi
       add: async () => {}, // the file is already in place
       remove: (name) => rm(join(folder, name), { force: true }),
     }
-    return { folder, keeps: true, shelf: async () => shelf }
+    return { folder, keeps: true, check: () => mustTakeFiles(folder), shelf: async () => shelf }
   }
   let opening: Promise<Shelf> | undefined
   const shelf = () => {
@@ -228,5 +253,6 @@ function sentenceOf(error: unknown): string {
 
 const nameAt = (time: Date) => `gameyard-${time.toISOString().replace(/[-:]|\.\d+/g, '')}.tar`
 
-const timeOf = (name: string) =>
+/** Returns the time in the name of a backup. */
+export const timeOfBackup = (name: string): Date =>
   new Date(name.replace(/^.*-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z.*$/, '$1-$2-$3T$4:$5:$6Z'))

@@ -48,7 +48,7 @@ export function defineError(code: string, status: number, message: string): new 
 export const isPlatformError = (error: unknown): error is PlatformError =>
   error instanceof Error && typeof (error as Partial<PlatformError>).with === 'function' && 'statusCode' in error
 
-// The kernel's error codes (contracts, section 1). Each plugin defines its own in its errors.ts.
+// The kernel's error codes. Each plugin defines its own in its errors.ts.
 export const InvalidRequest = defineError('invalid_request', 400, '%s')
 export const Unauthorized = defineError('unauthorized', 401, '%s')
 export const MissingScope = defineError('missing_scope', 403, 'API token is missing the %s scope.')

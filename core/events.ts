@@ -6,7 +6,7 @@ import type { FastifyBaseLogger } from 'fastify'
  *
  * `publish` reaches every subscriber on every node, the sender's included, at most once and in the order in which one
  * node published on one channel. A disconnected node misses messages, so every cache must bound the age of its entries
- * (contracts, section 4: 5 s). Channels, keys and messages are any text; a message has at most 1 MiB.
+ * (5 s). Channels, keys and messages are any text; a message has at most 1 MiB.
  *
  * Every method may throw `BusUnavailable` (drivers/bus/interface.ts): within about a second while the server is away,
  * and at once after `close`. Messages are not queued for later. A subscription survives an outage.

@@ -1,7 +1,7 @@
 import { randomBytes, randomFillSync } from 'node:crypto'
 import { decodeTime, encodeTime, monotonicFactory } from 'ulid'
 
-/** The id prefixes (contracts, section 1), which name the type of the object. */
+/** The id prefixes, which name the type of the object. */
 export type IdPrefix = 'ply' | 'gam' | 'app' | 'tok' | 'dep' | 'ast' | 'job' | 'gen' | 'led' | (string & {})
 
 // The ULIDs are monotonic within a millisecond, because lists are sorted by id.

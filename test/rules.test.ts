@@ -1,6 +1,6 @@
 // The rules of the house that a reader can't see from one file: which way imports run, and what may not be there.
 import { spawnSync } from 'node:child_process'
-import { globSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import t from 'tap'
 import { plugins } from '../plugins/index.ts'
@@ -159,6 +159,14 @@ t.test('one function knows what the databases call a value that is there already
   const found = sources.filter((file) => named.test(readFileSync(join(root, file), 'utf8')))
   t.same(found.sort(), ['core/data/database.ts', 'drivers/database/conformance.ts'])
   t.end()
+})
+
+t.test('every document that a source file cites is there', async (t) => {
+  for (const file of sources) {
+    const text = readFileSync(join(root, file), 'utf8')
+    t.notMatch(text, /\bcontracts,? section\b|\bsection \d+ of the contracts\b/, file)
+    for (const [path] of text.matchAll(/\bdocs\/[\w/-]+\.md\b/g)) t.ok(existsSync(join(root, path)), `${file}: ${path}`)
+  }
 })
 
 t.test('there is no junk drawer, and no file that is two ideas', async (t) => {

@@ -4,7 +4,7 @@ import { InvalidRequest } from '../../core/errors.ts'
 import type { Case, Decision, DecisionParts, Decisions } from '../../plugins/moderation/index.ts'
 import { commandActor } from '../admin-services.ts'
 import type { Installation } from '../installation.ts'
-import { type ConfigOptions, loadProgramConfig, withConfigOptions } from '../options.ts'
+import { type ConfigOptions, loadPlatformConfig, withConfigOptions } from '../options.ts'
 
 type ListOptions = ConfigOptions & { json?: true }
 type SuspendOptions = ConfigOptions & { reason: string }
@@ -78,7 +78,7 @@ async function list({ json, ...options }: ListOptions, { version }: Installation
     import('../open-database.ts'),
     import('../../plugins/moderation/index.ts'),
   ])
-  const loaded = await loadProgramConfig(options)
+  const loaded = await loadPlatformConfig(options)
   await withDatabase(loaded, { name: 'admin', version }, async ({ db }) => {
     const cases = await readCases(db, { limit: LISTED, offset: 0 })
     for (const each of cases) console.log(json ? JSON.stringify(each) : lineOf(each))
@@ -111,7 +111,7 @@ async function withDecisions(
       import('../../core/jobs/jobs.ts'),
       import('../../core/observe/log.ts'),
     ])
-  const loaded = await loadProgramConfig(options)
+  const loaded = await loadPlatformConfig(options)
   const clock = systemClock
   await withDatabase(loaded, { name: 'admin', version }, async ({ db, events }) => {
     const games = new GameLookup({ db, clock, events, origins: new Origins(loaded.config) })

@@ -3,7 +3,7 @@ import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import type { Role } from '../../core/http/auth.ts'
 import { commandActor, withAccounts, withSuspensions, withTrust } from '../admin-services.ts'
 import type { Installation } from '../installation.ts'
-import { type ConfigOptions, loadProgramConfig, withConfigOptions } from '../options.ts'
+import { type ConfigOptions, loadPlatformConfig, withConfigOptions } from '../options.ts'
 import { configureQuota } from './admin-quota.ts'
 import { configureReports } from './admin-reports.ts'
 
@@ -31,7 +31,9 @@ Each change leaves a row in the audit.`,
   )
   withConfigOptions(admin.command('create'))
     .summary('make an administrator')
-    .description('Creates an administrator. The command asks for the password, or reads it from standard input.')
+    .description(
+      'Creates an administrator. The command asks for the password, or reads it from standard input. Before the first start, --config or --data names the platform.',
+    )
     .requiredOption('--email <address>', 'their email address, for sign-in')
     .requiredOption('--name <name>', 'the name that others see')
     .addHelpText(
@@ -93,7 +95,7 @@ Examples:
 }
 
 async function create({ email, name, ...options }: CreateOptions, installation: Installation): Promise<void> {
-  await withAccounts(options, installation, async ({ players }) => {
+  await withAccounts({ ...options, make: true }, installation, async ({ players }) => {
     const password = await newPassword()
     const player = await players.createAdmin({ email, name, password }, commandActor())
     console.log(`${player.name} (${player.email}) is an administrator now.`)
@@ -149,7 +151,7 @@ async function printAudit({ search, ...options }: AuditOptions, { version }: Ins
     import('../open-database.ts'),
     import('../../core/data/audit.ts'),
   ])
-  const loaded = await loadProgramConfig(options)
+  const loaded = await loadPlatformConfig(options)
   await withDatabase(loaded, { name: 'admin', version }, async ({ db }) => {
     for await (const lines of exportAudit(db, search)) process.stdout.write(lines)
   })

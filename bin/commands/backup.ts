@@ -1,11 +1,10 @@
-import { access, link, mkdtemp, rm } from 'node:fs/promises'
+import { link, mkdtemp, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { LoadedConfig } from '../../config/load.ts'
 import type { DatabaseDriver } from '../../core/data/database.ts'
-import { StartupError } from '../../core/errors.ts'
 import type { Storage } from '../../drivers/storage/interface.ts'
-import { type ConfigOptions, loadProgramConfig, withConfigOptions } from '../options.ts'
+import { type ConfigOptions, loadPlatformConfig, withConfigOptions } from '../options.ts'
 
 type Options = ConfigOptions & { json?: true; verify?: true }
 
@@ -20,15 +19,14 @@ export function configure(command: Command): void {
 }
 
 async function backup(file: string, options: Options): Promise<void> {
-  const [{ writeBackup }, { openDriver, describeBackup }] = await Promise.all([
+  const [{ writeBackup }, { openDriver, describeBackup }, { mustHavePlatform }] = await Promise.all([
     import('../../core/data/backups/backup.ts'),
     import('../open-driver.ts'),
+    import('../open-database.ts'),
   ])
-  const loaded = await loadProgramConfig(options)
+  const loaded = await loadPlatformConfig(options)
   const { dataDir } = loaded.config
-  await access(dataDir).catch(() => {
-    throw new StartupError(`There is no data folder ${dataDir} to back up; name another with --data or --config.`)
-  })
+  await mustHavePlatform(loaded)
   const driver = await openDriver<DatabaseDriver>(loaded, 'database', dataDir)
   const storage = await openDriver<Storage>(loaded, 'storage', dataDir)
   try {

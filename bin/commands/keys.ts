@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { systemClock } from '../../core/clock.ts'
 import type { KeyGroup } from '../../core/data/key-rings.ts'
 import type { Installation } from '../installation.ts'
-import { type ConfigOptions, loadProgramConfig, withFileOptions } from '../options.ts'
+import { type ConfigOptions, loadPlatformConfig, withFileOptions } from '../options.ts'
 
 type Options = ConfigOptions & { now?: true; json?: true }
 
@@ -64,7 +64,7 @@ async function rotate(name: string, { now, json, ...options }: Options, { versio
     import('../../core/data/key-rings.ts'),
     import('../../core/data/keys.ts'),
   ])
-  const loaded = await loadProgramConfig(options)
+  const loaded = await loadPlatformConfig(options)
   const groups = WHICH[name] ?? []
   const immediate = now === true
   await withDatabase(loaded, { name: 'keys', version }, async ({ db, events }) => {

@@ -15,6 +15,7 @@ import type { BlenderExecutor } from '../../drivers/blender/interface.ts'
 import type { Mail } from '../../drivers/mail/interface.ts'
 import type { Storage } from '../../drivers/storage/interface.ts'
 import { openDriver } from '../open-driver.ts'
+import { backups } from './backups.ts'
 import { gameDomains } from './domains.ts'
 import { certificateFiles, isClockSynchronised, names, plainHttp, portal } from './network.ts'
 
@@ -45,6 +46,7 @@ export async function* diagnoseServer(loaded: LoadedConfig, version: string): As
     ['Certificate files', () => certificateFiles(config), 'Check listen.tls.'],
     ['Plain http', () => plainHttp(config), 'Check listen.tls.redirectPort.'],
     ['Domains', () => gameDomains(loaded), 'Check `database` in the configuration.'],
+    ['Backups', () => backups(loaded), 'Check `backup` in the configuration.'],
     ['Portal', () => portal(config), 'Check portal.url.'],
     ['Proxy', async () => proxy(config), 'Check trustProxy.'],
   ]

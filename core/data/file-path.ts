@@ -1,8 +1,7 @@
 const LONGEST_BYTES = 512
 
 /**
- * Describes what is wrong with the path of a file in a build or pack, or returns null when it is valid (contracts,
- * section 6).
+ * Describes what is wrong with the path of a file in a build or pack, or returns null when it is valid.
  *
  * Paths are names in a list and never paths on the server's disk. The rules keep them unambiguous in URLs and on the
  * disks of people who download the files.

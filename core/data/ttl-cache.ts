@@ -8,7 +8,7 @@ const RETRY_MS = 1000
  * Caches values that every request needs, for a few seconds at most: account status, sessions, tokens, live deploys.
  *
  * A domain event drops an entry at once. The short lifetime bounds the staleness on a node that missed the event
- * (contracts, section 4: 5 s). A value whose load overlaps a drop is not cached, since it may be older than the drop.
+ * (5 s). A value whose load overlaps a drop is not cached, since it may be older than the drop.
  *
  * With `outageMs`, the last value stays valid for that long while `load` answers 503, and `load` is retried once a
  * second. Use it for data that may be slightly stale, such as the public files of a game, never for authorization

@@ -267,7 +267,7 @@ export class Auth {
   }
 
   /**
-   * The cross-site rule of browser sessions (contracts, section 1): a change must come from the platform's own pages. A
+   * The cross-site rule of browser sessions: a change must come from the platform's own pages. A
    * sibling game is same-site, so the check requires same-origin.
    */
   #mustBeSameOrigin(request: FastifyRequest): void {

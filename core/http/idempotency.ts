@@ -106,7 +106,7 @@ const ABANDONED_MS = 120_000
 /** No request takes longer than this. */
 const LONGEST_MS = 600_000
 
-/** Installs `Idempotency-Key` for the routes that enable it (contracts, section 1). */
+/** Installs `Idempotency-Key` for the routes that enable it. */
 export function installIdempotency(app: FastifyInstance): void {
   const { db, clock } = app
   const key = app.keys.derive('idempotency')

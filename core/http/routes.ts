@@ -136,7 +136,7 @@ const METHODS: HTTPMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 
 /** The schemas without unknown fields, by the declared ones. Ajv compiles each schema object once a process. */
 const closedSchemas = new WeakMap<object, object>()
 
-/** Makes the body schema refuse unknown fields, unless it says otherwise (contracts, section 1). */
+/** Makes the body schema refuse unknown fields, unless it says otherwise. */
 export function refuseUnknownFields(route: RouteOptions): void {
   const body = route.schema?.body as { type?: string; additionalProperties?: unknown } | undefined
   if (body?.type === 'object' && body.additionalProperties === undefined) {

@@ -53,7 +53,7 @@ export const AssetSource = Type.Object({
 })
 export type AssetSource = Static<typeof AssetSource>
 
-/** An asset in the form of the API (contracts, section 10). */
+/** An asset in the form of the API. */
 export const Asset = Type.Object({
   id: Type.String(),
   slug: Type.String(),

@@ -92,7 +92,7 @@ export const GameMedia = Type.Object({
   height: Type.Integer(),
 })
 
-/** A game in the form of the API (contracts, section 5). */
+/** A game in the form of the API. */
 export const Game = Type.Object({
   id: Type.String(),
   slug: Type.String(),

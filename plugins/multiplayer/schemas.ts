@@ -3,7 +3,7 @@ import { pageOf } from '../../core/http/pagination.ts'
 
 const Count = (fallback: number, description: string) => Type.Integer({ default: fallback, minimum: 1, description })
 
-/** The plugin's values in `limits` (contracts, section 8). */
+/** The plugin's values in `limits`. */
 export const MultiplayerLimits = {
   roomPlayers: Type.Integer({
     default: 100,

@@ -1,4 +1,4 @@
-/** The number of versions of a key that are kept, the current one included (contracts, section 21). */
+/** The number of versions of a key that are kept, the current one included. */
 export const KEPT_VERSIONS = 5
 /** The time for which an earlier version is kept; of the older ones the last of each day (UTC). */
 export const KEPT_MS = 30 * 86_400_000

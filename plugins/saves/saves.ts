@@ -37,7 +37,7 @@ const RECENT_BYTES = 8 * 1024 * 1024
 type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'games' | 'log' | 'storage' | 'rateLimiter'>
 
 /**
- * Saves: documents of one player in one game, by key (contracts, section 13).
+ * Saves: documents of one player in one game, by key.
  *
  * A change is durable when it resolves. Changes of one player in one game run one after the other (`SaveRows.hold`),
  * and many players' changes share a commit. A version only grows, also when a key is deleted and made again.

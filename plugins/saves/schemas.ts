@@ -2,7 +2,7 @@ import Type, { type Static, type TObject } from 'typebox'
 
 const Count = (fallback: number, description: string) => Type.Integer({ default: fallback, minimum: 1, description })
 
-/** The plugin's values in `limits` (contracts, section 13). */
+/** The plugin's values in `limits`. */
 export const SaveLimits = {
   saveBytes: Type.Integer({
     default: 1024 * 1024,

@@ -51,7 +51,7 @@ const { title: _title, ...choices } = fields
 export const BoardInput = Type.Object({ title: fields.title, ...Type.Partial(Type.Object(choices)).properties })
 export type BoardInput = Static<typeof BoardInput>
 
-/** A board in the form of the API (contracts, section 14). */
+/** A board in the form of the API. */
 export const Board = Type.Object({
   id: BoardId,
   ...fields,

@@ -9,7 +9,7 @@ const RANDOM = 32
 const CHECKSUM = 6
 const FORM = /^svc_(api|cli)_([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/
 
-/** Creates a token: `svc_api_`, 32 random base62 characters (190 bits) and 6 of checksum (contracts, section 4). */
+/** Creates a token: `svc_api_`, 32 random base62 characters (190 bits) and 6 of checksum. */
 export function newToken(kind: TokenKind): string {
   const random = Array.from({ length: RANDOM }, () => ALPHABET[randomInt(62)]).join('')
   return `svc_${kind}_${random}${checksumOf(random)}`

@@ -31,7 +31,7 @@ t.test('an administrator is made from a shell, and gets another password there',
     running.process.stdin?.end(input)
     return running.ended
   }
-  t.match(await command('correct yard battery\n', 'create', ...account), {
+  t.match(await command('correct yard battery\n', 'create', ...account, '--data', 'data'), {
     code: 0,
     stdout: /Ada \(ada@example\.org\)/,
   })

@@ -45,11 +45,11 @@ t.test('a backup of a running platform is restored into a new folder, and runs',
   await revived.says('"ready"')
 })
 
-t.test('what can not be backed up or restored is one sentence', async (t) => {
+t.test('what cannot be backed up or restored is one sentence', async (t) => {
   const cwd = temporaryFolder(t)
   t.match(await run(t, ['backup', 'copy.tar'], { cwd }), {
     code: 1,
-    stderr: /^There is no data folder \S+ to back up[^\n]*\n$/,
+    stderr: /^There is no platform with its data in \S+\. Name [^\n]*\n$/,
   })
   t.notOk(existsSync(join(cwd, 'copy.tar')))
   writeFileSync(join(cwd, 'no.tar'), 'not a backup')

@@ -35,19 +35,24 @@ export function temporaryFolder(t: Test): string {
   return folder
 }
 
-/** Starts `gameyard` in a separate process. */
+/** Starts `gameyard` in a separate process. @param options.command runs it in another way, such as in a sandbox */
 export function start(
   t: Test,
   arguments_: string[],
-  { node, cwd = temporaryFolder(t), env = {} }: { node?: string; cwd?: string; env?: NodeJS.ProcessEnv } = {},
+  {
+    node,
+    command: own = GAMEYARD,
+    cwd = temporaryFolder(t),
+    env = {},
+  }: { node?: string; command?: string[]; cwd?: string; env?: NodeJS.ProcessEnv } = {},
 ): Running {
-  const own = Object.entries(process.env).filter(([name]) => !/^(SERVICE_|NODE_OPTIONS|TAP|NODE_V8)/.test(name))
-  const [command, ...first] = node ? [node, FROM_SOURCE] : GAMEYARD
+  const environment = Object.entries(process.env).filter(([name]) => !/^(SERVICE_|NODE_OPTIONS|TAP|NODE_V8)/.test(name))
+  const [command, ...first] = node ? [node, FROM_SOURCE] : own
   // A server would run Blender to learn its version, which takes as long as its own start.
   const usual = arguments_[0] === 'serve' ? { SERVICE_BLENDER__DRIVER: 'none' } : {}
-  const child = spawn(command, [...first, ...arguments_], {
+  const child = spawn(command as string, [...first, ...arguments_], {
     cwd,
-    env: { ...Object.fromEntries(own), ...usual, ...env },
+    env: { ...Object.fromEntries(environment), ...usual, ...env },
   })
   endWithParent(child)
   t.teardown(() => child.kill('SIGKILL'))

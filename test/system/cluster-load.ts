@@ -7,7 +7,7 @@ import { type Call, deployPage, PASSWORD, signUp, tokenOf } from './cluster-play
 
 /** A client tries again for so long before it gives up. */
 const PATIENCE_MS = 60_000
-/** What a node remembers it may go on believing, where it missed that it is over (contracts, section 4), and a second. */
+/** What a node remembers it may go on believing, where it missed that it is over, and a second. */
 const STALE_MS = 6000
 const SCOPES = ['games:read', 'games:write', 'deployments:write', 'ai:generate']
 

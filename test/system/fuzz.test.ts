@@ -17,7 +17,7 @@ import { type Hints, type MadeUpRequest, type Operation, requestFor } from './fu
 
 const RUNS = Number(process.env.GAMEYARD_FUZZ ?? amount(2, 15))
 
-/** Codes of contracts, section 1, and the statuses that they stand for. */
+/** The codes of errors, and the statuses that they stand for. */
 const STATUS_OF: Record<string, number> = {
   invalid_request: 400,
   unauthorized: 401,

@@ -186,6 +186,17 @@ for (const [name, prepare] of Object.entries(ALL ? { caddy, nginx } : { caddy })
   })
 }
 
+t.test('the nginx file reads the certificate that its certbot command makes, for all of its names', async (t) => {
+  const text = deploy('nginx.conf')
+  const command = /^#\s+certbot certonly (?:.*\\\n)*.*/m.exec(text)?.[0] ?? ''
+  const [, name] = /--cert-name (\S+)/.exec(command) ?? []
+  const files = [...text.matchAll(/ssl_certificate(?:_key)?\s+(\S+);/g)].map(([, file]) => file)
+  t.same(files, [`/etc/letsencrypt/live/${name}/fullchain.pem`, `/etc/letsencrypt/live/${name}/privkey.pem`])
+  const names = [...command.matchAll(/ -d '?([^\s']+)/g)].map(([, one]) => one)
+  for (const served of /listen 443[\s\S]*?server_name ([^;]+);/.exec(text)?.[1]?.split(' ') ?? [])
+    t.ok(names.includes(served), served)
+})
+
 t.test('the unit for systemd is sound', async (t) => {
   if (!hasPrograms(t, 'systemd-analyze')) return
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-unit-'))

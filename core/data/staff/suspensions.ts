@@ -78,7 +78,7 @@ export function mustBeImpartial(by: Actor, ownerId: string): void {
 }
 
 /**
- * Suspends things independently of their owners' settings (contracts, section 19). It is the single place that changes
+ * Suspends things independently of their owners' settings. It is the single place that changes
  * these columns.
  */
 export class Suspensions<Thing> {

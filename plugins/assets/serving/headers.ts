@@ -38,7 +38,7 @@ export function cachingOf(asset: Pick<AssetRecord, 'visibility' | 'curated' | 'k
 
 /**
  * Headers of an asset's bytes, as pairs for `writeHead`; the entity tag, length and range are added. The files are
- * untrusted: whatever type a browser assumes, nothing in them runs (contracts, section 2).
+ * untrusted: whatever type a browser assumes, nothing in them runs.
  *
  * @param shared whether scripts of other origins may read it: public ones, and private ones whose owner sent a token
  */

@@ -10,8 +10,7 @@ import { OVER, releaseStorage } from '../stored-bytes.ts'
 import { blobKey, chunksOf, PLACEHOLDERS } from './blobs.ts'
 
 /**
- * Blobs are deleted if no deploy of the last day names them, and no deploy that can go live again (contracts, section
- * 6).
+ * Blobs are deleted if no deploy of the last day names them, and no deploy that can go live again.
  */
 const UNUSED_FOR_MS = 25 * 60 * 60 * 1000
 const BATCH = 500

@@ -12,11 +12,11 @@ const SHOWN = 20
 /** The number of files that are checked in one turn of the event loop. */
 const FILES_AT_ONCE = 2000
 
-/** The maximum size of a room script in bytes (contracts, section 15). */
+/** The maximum size of a room script in bytes. */
 export const ROOM_SCRIPT_BYTES = 1024 ** 2
 
 /**
- * Checks the announced files of a deploy (contracts, section 6).
+ * Checks the announced files of a deploy.
  *
  * @param room the path of the room script, if there is one
  * @throws PayloadTooLarge over a limit

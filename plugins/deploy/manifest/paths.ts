@@ -4,7 +4,7 @@ import { pathProblem } from '../../../core/data/file-path.ts'
 const RESERVED = ['auth/service', 'mp', '__service']
 
 /**
- * Describes what is wrong with the path of a file in a deploy, or returns null when it is valid (contracts, section 6).
+ * Describes what is wrong with the path of a file in a deploy, or returns null when it is valid.
  * Beyond the rules for every path, it refuses secrets and version histories, which nobody publishes on purpose.
  */
 export function problemOf(path: string): string | null {

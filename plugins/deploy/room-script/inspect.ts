@@ -7,7 +7,7 @@ export interface ScriptProblem {
   column: number
 }
 
-/** The exports that a room calls or reads (contracts, section 15). */
+/** The exports that a room calls or reads. */
 export const ROOM_EXPORTS = [
   ...['settings', 'open', 'join', 'message', 'binary', 'tick', 'leave', 'snapshot', 'restore', 'close'],
 ] as const

@@ -18,7 +18,7 @@ const NEVER = /(?:^|\/)(?:\.git|node_modules)(?:\/|$)|(?:^|\/)\.env[^/]*(?:\/|$)
 export const isJunkFile = (path: string): boolean => JUNK.test(path)
 
 /**
- * Whether a path is never published, whatever a build's own patterns say (contracts, section 6): secrets, histories,
+ * Whether a path is never published, whatever a build's own patterns say: secrets, histories,
  * dependencies, junk files.
  */
 export const isNeverPublished = (path: string): boolean => isJunkFile(path) || path === IGNORE_FILE || NEVER.test(path)

@@ -13,7 +13,7 @@ export interface PortalPlayer {
 
 /**
  * Signs a player in to a game in a frame, with a ticket issued by the page around the frame. It needs no third-party
- * cookie, since most browsers send none in a frame (contracts, section 7).
+ * cookie, since most browsers send none in a frame.
  */
 export class EmbeddedSignIn {
   readonly tickets: Tickets

@@ -1,6 +1,6 @@
 import { cacheControl } from '../../../core/http/headers.ts'
 
-/** Returns the `Cache-Control` of a game's file (contracts, section 7). */
+/** Returns the `Cache-Control` of a game's file. */
 export function cacheControlOf(path: string, contentType: string): string {
   if (contentType.startsWith('text/html')) return cacheControl.document
   return hasContentHash(path) ? cacheControl.immutable : cacheControl.revalidate

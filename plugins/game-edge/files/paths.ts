@@ -30,7 +30,7 @@ export function pathIsReserved(path: string): boolean {
   }
 }
 
-/** Returns the candidate files of a path in order of preference (contracts, section 7). */
+/** Returns the candidate files of a path in order of preference. */
 export function candidates(path: string): string[] {
   if (path === '') return ['index.html']
   return path.endsWith('/') ? [`${path}index.html`, 'index.html'] : [path, `${path}/index.html`, 'index.html']

@@ -58,7 +58,7 @@ export function gameCookie(origin: string, purpose: keyof typeof PURPOSES, suffi
 const PARTITIONED = 'SameSite=None; Secure; Partitioned'
 const PLAIN = 'SameSite=Lax'
 
-/** Returns the attributes that this request's browser accepts (contracts, section 7; measured in Chromium). */
+/** Returns the attributes that this request's browser accepts (measured in Chromium). */
 const attributesFor = ({ secure, framed, loopback }: CookieSite): string =>
   secure || (framed && loopback) ? PARTITIONED : PLAIN
 

@@ -119,7 +119,7 @@ async function send(
   item: { sha256: string; size: number; contentType: string; isPublic: boolean },
   open: (range?: { start: number; end: number }) => Promise<Readable>,
 ): Promise<unknown> {
-  // Users made these files. Whatever type a browser assumes, nothing in them runs (contracts, section 2).
+  // Users made these files. Whatever type a browser assumes, nothing in them runs.
   const head = fileHead({ etag: `"${item.sha256}"`, size: item.size, isDocument: false }, [
     ...['content-type', item.contentType],
     ...['content-security-policy', "sandbox; default-src 'none'"],

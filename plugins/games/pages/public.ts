@@ -100,7 +100,7 @@ export const publicPages: Routes = async (app) => {
       // because a proxy may add another header, of which the last one counts.
       reply.header('referrer-policy', 'strict-origin')
     }
-    // A frame has shared memory only when its top page is isolated too (contracts, section 7).
+    // A frame has shared memory only when its top page is isolated too.
     if (game.isolated) reply.header('cross-origin-embedder-policy', 'require-corp')
     if (game.suspended && game.ownerId !== viewer?.id) {
       return renderPage(reply, {

@@ -32,7 +32,7 @@ export interface AdmissionContext {
 }
 
 /**
- * The rules of the upgrade (contracts, section 8), in the order in which they refuse: no multiplayer 404, not signed in
+ * The rules of the upgrade, in the order in which they refuse: no multiplayer 404, not signed in
  * 401, another origin 403, bad room id 400, too many sockets already 429, no room left 409.
  *
  * The Origin must be exactly the game's own: a sibling game on the same site sends this game's Lax cookies with `new

@@ -32,7 +32,7 @@ export type ErrorCode =
   | 'presence_too_large'
   | 'rate_limited'
 
-/** Messages of the room in protocol 1 (contracts, section 8), except `welcome`, which contains raw JSON. */
+/** Messages of the room in protocol 1, except `welcome`, which contains raw JSON. */
 export type ServerMessage =
   | { t: 'join'; player: RoomPlayer }
   | { t: 'away' | 'back' | 'host'; id: string }

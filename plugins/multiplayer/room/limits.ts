@@ -1,4 +1,4 @@
-/** The limits of a room (contracts, section 8). */
+/** The limits of a room. */
 export interface RoomLimits {
   /** The maximum number of players, including those away. */
   players: number

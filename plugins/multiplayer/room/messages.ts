@@ -1,4 +1,4 @@
-/** Messages of clients in protocol 1 (contracts, section 8). */
+/** Messages of clients in protocol 1. */
 export type ClientMessage =
   | { t: 'send'; type: string; data: unknown; to: 'others' | 'all' | 'host' | string[] }
   | { t: 'state'; set: Record<string, unknown>; del: string[]; if: number | null }

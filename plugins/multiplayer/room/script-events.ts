@@ -1,5 +1,5 @@
 /**
- * What a room tells its script, in the room's order (contracts, section 15). The methods return at once; what the
+ * What a room tells its script, in the room's order. The methods return at once; what the
  * script wants arrives later, by the room's own methods.
  */
 export interface ScriptEvents {

@@ -23,7 +23,7 @@ interface Moment {
   now: number
 }
 
-/** Builds the first message to a player (contracts, section 8). */
+/** Builds the first message to a player. */
 export function welcomeFrame(
   { id, host, capacity, locked, script, members, stateJson }: Entered,
   { id: you, resumeToken: resume }: { id: string; resumeToken: string },

@@ -1,4 +1,4 @@
-/** A room script: one ES module of a deploy, which runs on the server for each room (contracts, section 15). */
+/** A room script: one ES module of a deploy, which runs on the server for each room. */
 export interface RoomScript {
   /** SHA-256 of the source. */
   digest: string

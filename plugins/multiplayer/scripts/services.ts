@@ -1,6 +1,6 @@
 import type { Account } from '../room/member.ts'
 
-/** What scripts use of other plugins: scores and saves (contracts, sections 13 and 14). */
+/** What scripts use of other plugins: scores and saves. */
 export interface ScriptBackends {
   /** Submits a score for a player. @throws an error with a code, which the script receives */
   submitScore(score: {

@@ -48,7 +48,7 @@ function isNeighbour(host: string): boolean {
 }
 
 /**
- * Returns the callback address of a game on its own origin (contracts, section 5).
+ * Returns the callback address of a game on its own origin.
  *
  * @param url any address of that origin
  */

@@ -6,7 +6,7 @@ const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) =
 
 const Algorithm = (description: string) => Type.Union([Type.Literal('RS256'), Type.Literal('ES256')], { description })
 
-/** An OAuth application (contracts, section 3). */
+/** An OAuth application. */
 const fields = {
   id: Type.String(),
   clientId: Type.String(),

@@ -6,7 +6,7 @@ import { ChallengeOrNull, GuestBody, Pending, SessionState, SignedInPlayer, Sign
 const constraints = { origin: 'portal' }
 const tags = ['Sign-in']
 
-/** Sign-up and sign-in for the portal's own scripts (contracts, section 3). */
+/** Sign-up and sign-in for the portal's own scripts. */
 export const playerRoutes: Routes = async (app) => {
   const { players, passwords, sessions, signUp, waysBack, config } = app.identity
 

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
 
-/** A player in the form for the player and other plugins (contracts, section 3). */
+/** A player in the form for the player and other plugins. */
 export const Player = Type.Object({
   id: Type.String(),
   email: Type.Union([Type.String(), Type.Null()], { description: 'Null for guests.' }),

@@ -28,8 +28,7 @@ export class Values {
    * Stores a large value in the storage. The change that refers to it calls `used` in its transaction; a change that fails
    * calls `discard`. After a crash between, it is collected an hour later.
    *
-   * When the storage has no room left, the value goes into the row: saves go on when uploads do not (contracts, section
-   * 19).
+   * When the storage has no room left, the value goes into the row: saves go on when uploads do not.
    *
    * @throws SaveBusy, StorageUnavailable
    */
