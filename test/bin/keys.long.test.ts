@@ -74,7 +74,10 @@ t.test('players go on through an overlap, and stolen keys let nobody stay', asyn
 
 t.test('what cannot be rotated is one sentence', async (t) => {
   const cwd = temporaryFolder(t)
-  t.match(await run(t, ['keys', 'rotate'], { cwd }), { code: 1, stderr: /^There is no platform with its data in [^\n]+\n$/ })
+  t.match(await run(t, ['keys', 'rotate'], { cwd }), {
+    code: 1,
+    stderr: /^There is no platform with its data in [^\n]+\n$/,
+  })
   t.match(await run(t, ['keys', 'rotate', 'everything'], { cwd }), {
     code: 2,
     stderr: /expected signing, sessions, all/,
