@@ -372,13 +372,6 @@ export default [
     tests: ['plugins/saves/access'],
   },
   {
-    name: 'saves that were deleted are counted for good',
-    in: 'plugins/saves',
-    find: 'keptBytes: usage.keptBytes - freed })',
-    replace: 'keptBytes: usage.keptBytes - 0 * freed })',
-    tests: ['plugins/saves/ends'],
-  },
-  {
     name: 'the schema of an AI request may have any number of subschemas',
     in: 'plugins/ai',
     find: 'if (hasTooMany(schema)) throw',
