@@ -218,6 +218,27 @@ export default [
     tests: ['core/jobs/jobs'],
   },
   {
+    name: 'many jobs of one player delay those of all others',
+    in: 'core',
+    find: '{ $gt: last, ...idle }, { $gt: PLATFORM, ...idle }, { $gt: last }, { $gt: PLATFORM }]',
+    replace: '{ $gt: PLATFORM, ...idle }, { $gt: PLATFORM }]',
+    tests: ['core/jobs/jobs'],
+  },
+  {
+    name: 'a player with a running job comes before one without',
+    in: 'core',
+    find: 'const idle = { $nin: running.filter((owner) => owner !== PLATFORM) }',
+    replace: 'const idle = { $nin: running.filter((owner) => owner === PLATFORM) }',
+    tests: ['core/jobs/jobs'],
+  },
+  {
+    name: 'jobs of a kind with a limit take the room of the others',
+    in: 'core',
+    find: 'runningOf(name) < concurrency))',
+    replace: 'runningOf(name) < concurrency * 1000))',
+    tests: ['core/jobs/jobs'],
+  },
+  {
     name: 'an older program starts on a newer database',
     in: 'core',
     find: 'refuseUnknown(applied, ordered, moving)\n',

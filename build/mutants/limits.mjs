@@ -203,4 +203,11 @@ export default [
     replace: 'query[name] = [earlier, value].flat()',
     tests: ['system/loop'],
   },
+  {
+    name: 'saves that were deleted are counted for good',
+    in: 'plugins/saves',
+    find: 'keptBytes: usage.keptBytes - freed })',
+    replace: 'keptBytes: usage.keptBytes - 0 * freed })',
+    tests: ['plugins/saves/ends'],
+  },
 ]

@@ -6,6 +6,9 @@ export type JobState = 'queued' | 'running' | 'failed'
 /** The key of the only row of a periodic job. */
 export const PERIODIC_KEY = 'every'
 
+/** The owner of jobs that are nobody's in particular. */
+export const PLATFORM = ''
+
 const BackgroundJobSchema = defineEntity({
   name: 'BackgroundJob',
   tableName: 'background_jobs',
@@ -15,6 +18,8 @@ const BackgroundJobSchema = defineEntity({
     name: p.string().length(100),
     /** The subject. There is one row for each name and key; rows without a key are all distinct. */
     key: p.string().length(200).nullable(),
+    /** Whose turn the job takes; see `NewJob.owner`. */
+    owner: p.string().length(100).default(PLATFORM),
     payload: p.json<unknown>(),
     state: p.string().length(10).$type<JobState>(),
     /**
@@ -34,21 +39,22 @@ const BackgroundJobSchema = defineEntity({
     createdAt: p.datetime(3),
   },
   uniques: [{ properties: ['name', 'key'] }],
-  indexes: [{ properties: ['dueAt'] }],
+  indexes: [{ properties: ['dueAt'] }, { properties: ['owner', 'dueAt'] }],
 })
 
 /** A job that is queued, running or permanently failed. Completed jobs have no row. */
 export class BackgroundJob extends BackgroundJobSchema.class {}
 BackgroundJobSchema.setClass(BackgroundJob)
 
-const INSERT = `insert into background_jobs (id, name, "key", payload, state, due_at, attempts, created_at)
-  values (?, ?, ?, ?, 'queued', ?, 0, ?) on conflict (name, "key")`
+const INSERT = `insert into background_jobs (id, name, "key", owner, payload, state, due_at, attempts, created_at)
+  values (?, ?, ?, ?, ?, 'queued', ?, 0, ?) on conflict (name, "key")`
 
 /**
- * Parameters: id, name, key, payload, due at, created at. A single statement makes concurrent enqueuers and workers see
+ * Parameters: id, name, key, owner, payload, due at, created at. A single statement makes concurrent enqueuers and workers see
  * each other.
  */
 export const ENQUEUE = `${INSERT} do update set
+  owner = excluded.owner,
   payload = excluded.payload,
   attempts = case background_jobs.state when 'running' then background_jobs.attempts else 0 end,
   state = case background_jobs.state when 'failed' then 'queued' else background_jobs.state end,
@@ -76,6 +82,17 @@ export const jobMigrations: Migration[] = [
       'create table "background_jobs" ("id" varchar(30) not null, "name" varchar(100) not null, "key" varchar(200) null, "payload" jsonb not null, "state" varchar(10) not null, "due_at" timestamptz(3) null, "rerun_at" timestamptz(3) null, "lease_id" varchar(30) null, "attempts" int not null, "error" text null, "created_at" timestamptz(3) not null, primary key ("id"))',
       'create index "background_jobs_due_at_index" on "background_jobs" ("due_at")',
       'alter table "background_jobs" add constraint "background_jobs_name_key_unique" unique ("name", "key")',
+    ],
+  },
+  {
+    name: '2026_11_26_background_job_owners',
+    sqlite: [
+      "alter table `background_jobs` add column `owner` text not null default ''",
+      'create index `background_jobs_owner_due_at_index` on `background_jobs` (`owner`, `due_at`)',
+    ],
+    postgres: [
+      `alter table "background_jobs" add column "owner" varchar(100) not null default ''`,
+      'create index "background_jobs_owner_due_at_index" on "background_jobs" ("owner", "due_at")',
     ],
   },
 ]

@@ -3,13 +3,18 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Clock } from '../clock.ts'
 import { type Database, deleteInBatches } from '../data/database.ts'
 import { firstId, newId, randomText } from '../ids.ts'
-import { BackgroundJob, ENQUEUE, type JobState, PERIODIC_KEY, PLAN } from './job-entities.ts'
+import { BackgroundJob, ENQUEUE, type JobState, PERIODIC_KEY, PLAN, PLATFORM } from './job-entities.ts'
 
 export interface NewJob {
   /** The name of the handler. */
   name: string
   /** The subject, at most 200 characters. There is one job for each name and key; see `Jobs.enqueue`. */
   key?: string
+  /**
+   * Whose work it is, usually the id of a player, at most 100 characters. Owners take turns, so that many jobs of one
+   * do not delay those of another. Default: `PLATFORM`.
+   */
+  owner?: string
   /** Any value that survives JSON. */
   payload?: unknown
   /** The earliest time of the run; default now. */
@@ -26,6 +31,8 @@ export interface JobOptions {
   maxAttempts?: number
   /** Delay after the first failed attempt. It doubles with each further one, up to an hour. */
   backoffSeconds?: number
+  /** Maximum number of these jobs that one node runs at once. Default: no limit of their own. */
+  concurrency?: number
 }
 
 /** The retry rule of the jobs of one name. */
@@ -40,6 +47,16 @@ export interface Attempt {
   readonly rule: JobRule
   readonly leaseId: string
   readonly startedAt: Date
+}
+
+/** What a node takes into account when it takes a job. */
+export interface Turns {
+  /** The owners of the jobs that the node runs. */
+  running: readonly string[]
+  /** Whether the job that the node took last was the platform's. */
+  afterPlatform: boolean
+  /** The owner of the job of a player that the node took last; empty before the first. */
+  last: string
 }
 
 /** A due job that was taken. */
@@ -75,9 +92,17 @@ export class JobStore {
   }
 
   /** Adds a job, or enqueues the existing one again; within the caller's transaction, if there is one. */
-  async enqueue(em: SqlEntityManager, { name, key, payload, runAt }: NewJob): Promise<void> {
+  async enqueue(em: SqlEntityManager, { name, key, owner, payload, runAt }: NewJob): Promise<void> {
     const now = this.#clock.now()
-    const values = [newId('bgj', now), name, key ?? null, JSON.stringify(payload ?? null), runAt ?? now, now]
+    const values = [
+      newId('bgj', now),
+      name,
+      key ?? null,
+      owner ?? PLATFORM,
+      JSON.stringify(payload ?? null),
+      runAt ?? now,
+      now,
+    ]
     await em.execute(ENQUEUE, values, 'run')
   }
 
@@ -91,7 +116,7 @@ export class JobStore {
     await this.#db.transaction(async (em) => {
       for (const { name, everyMs } of periodic.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
         const dueAt = new Date(now.getTime() + everyMs)
-        await em.execute(PLAN, [newId('bgj', now), name, PERIODIC_KEY, 'null', now, now], 'run')
+        await em.execute(PLAN, [newId('bgj', now), name, PERIODIC_KEY, PLATFORM, 'null', now, now], 'run')
         await em.nativeUpdate(
           BackgroundJob,
           { name, key: PERIODIC_KEY, state: 'queued', dueAt: { $gt: dueAt } },
@@ -108,16 +133,25 @@ export class JobStore {
     return (await this.#db.query(sql, [this.#clock.now(), ...names])).length > 0
   }
 
-  /** Takes the job that has been due for the longest time; null when there is none. */
-  async take(rules: ReadonlyMap<string, JobRule>): Promise<ClaimedJob | null> {
+  /**
+   * Takes a due job; null when there is none. Of one owner it is the job that has been due for the longest time. Owners
+   * take turns in the order of their ids, those without a running job first, and every other turn is the platform's.
+   */
+  async take(rules: ReadonlyMap<string, JobRule>, turns: Turns): Promise<ClaimedJob | null> {
     const startedAt = this.#clock.now()
     const leaseId = randomText(12)
     return this.#db.transaction(async (em) => {
-      const row = await em.findOne(
-        BackgroundJob,
-        { dueAt: { $lte: startedAt }, name: { $in: [...rules.keys()] } },
-        { orderBy: { dueAt: 'asc' }, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
-      )
+      const due = { dueAt: { $lte: startedAt }, name: { $in: [...rules.keys()] } }
+      let row: BackgroundJob | null = null
+      // The sort order is that of the index, so each of these reads one row, however many are due.
+      for (const owner of orderOf(turns)) {
+        row = await em.findOne(
+          BackgroundJob,
+          { ...due, owner },
+          { orderBy: { owner: 'asc', dueAt: 'asc' }, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
+        )
+        if (row) break
+      }
       if (!row) return null
       const rule = rules.get(row.name) as JobRule
       const fromLostWorker = row.state === 'running'
@@ -183,6 +217,14 @@ export class JobStore {
     const turn = { state: 'queued', dueAt: new Date(attempt.startedAt.getTime() + everyMs), attempts: 0 } as const
     await this.#db.em().nativeUpdate(BackgroundJob, held(attempt), { ...turn, leaseId: null, error })
   }
+}
+
+/** The owners to ask for a due job, in this order: conditions on the column `owner`. */
+function orderOf({ running, afterPlatform, last }: Turns) {
+  const idle = { $nin: running.filter((owner) => owner !== PLATFORM) }
+  const platform = { $eq: PLATFORM }
+  const players = [{ $gt: last, ...idle }, { $gt: PLATFORM, ...idle }, { $gt: last }, { $gt: PLATFORM }]
+  return afterPlatform ? [...players, platform] : [platform, ...players]
 }
 
 /** Whether no automatic attempt follows when this one fails. */

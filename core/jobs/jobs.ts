@@ -5,9 +5,10 @@ import type { Clock } from '../clock.ts'
 import type { Database } from '../data/database.ts'
 import type { Events } from '../events.ts'
 import { noTracing, type Tracing } from '../observe/tracing.ts'
+import { PLATFORM } from './job-entities.ts'
 import { type Attempt, isLast, type JobOptions, type JobRule, JobStore, type NewJob } from './job-store.ts'
 
-export { BackgroundJob, jobMigrations } from './job-entities.ts'
+export { BackgroundJob, jobMigrations, PLATFORM } from './job-entities.ts'
 export type { JobOptions, NewJob } from './job-store.ts'
 
 declare module '../events.ts' {
@@ -51,6 +52,7 @@ const GRACE_MS = 250
 
 /**
  * Durable background jobs in the database. They survive a crash of any node, and each job runs on one node at a time.
+ * Owners take turns: however many jobs of one are due, a job of another starts when at most one of those has ended.
  *
  * A job runs at least once: when a worker dies after the work but before recording it, another worker runs the job
  * again, so handlers must be idempotent. Completed jobs are deleted. Permanently failed jobs remain for thirty days, as
@@ -72,6 +74,7 @@ export class Jobs {
   #timer: NodeJS.Timeout | undefined
   #claiming: Promise<void> | null = null
   #claimAgain = false
+  readonly #turns = { afterPlatform: false, last: PLATFORM }
   #pollFailed = false
 
   /**
@@ -170,7 +173,15 @@ export class Jobs {
   #register(name: string, run: JobHandler<unknown>, options: JobOptions, everyMs: number | null): void {
     if (this.#handlers.has(name)) throw new Error(`Two handlers take the jobs named ${name}.`)
     if (this.#state !== 'new') throw new Error(`The handler of ${name} came after the start.`)
-    this.#handlers.set(name, { run, everyMs, leaseSeconds: 30, maxAttempts: 5, backoffSeconds: 5, ...options })
+    this.#handlers.set(name, {
+      run,
+      everyMs,
+      leaseSeconds: 30,
+      maxAttempts: 5,
+      backoffSeconds: 5,
+      concurrency: Infinity,
+      ...options,
+    })
   }
 
   /** Notifies all nodes of the jobs of a transaction after its commit. */
@@ -214,17 +225,28 @@ export class Jobs {
     }
   }
 
-  /** Takes the job that has been due for the longest time, if there is one, and starts it. */
+  /** Takes the job whose turn it is, if one is due, and starts it. */
   async #claim(): Promise<boolean> {
-    if (!(await this.#rows.areDue([...this.#handlers.keys()]))) return false
-    const taken = await this.#rows.take(this.#handlers)
+    const free = this.#withCapacity()
+    if (free.size === 0 || !(await this.#rows.areDue([...free.keys()]))) return false
+    const running = [...this.#running].map(({ attempt }) => attempt.row.owner)
+    const taken = await this.#rows.take(free, { ...this.#turns, running })
     if (!taken) return false
     const { row, attempt, fromLostWorker } = taken
+    this.#turns.afterPlatform = row.owner === PLATFORM
+    if (row.owner !== PLATFORM) this.#turns.last = row.owner
     const about = { job: row.name, id: row.id }
     if (fromLostWorker) this.#log.warn(about, 'took over a job from a lost worker')
     if (attempt) this.#run(attempt)
     else this.#log.error(about, 'a job failed permanently: its worker was lost each time')
     return true
+  }
+
+  /** The handlers of the names of which this node may run one more job. */
+  #withCapacity(): ReadonlyMap<string, Handler> {
+    const names = [...this.#running].map(({ attempt }) => attempt.row.name)
+    const runningOf = (name: string) => names.filter((other) => other === name).length
+    return new Map([...this.#handlers].filter(([name, { concurrency }]) => runningOf(name) < concurrency))
   }
 
   #run(attempt: Attempt): void {

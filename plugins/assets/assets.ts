@@ -193,7 +193,8 @@ export class Assets extends AssetStore {
         ...{ createdAt: now, updatedAt: now },
       })
       await indexAsset(em, { id, title, tags })
-      if (intake.kind !== 'audio') await jobs.enqueue(em, { name: PREPARE, key: id, payload: { assetId: id } })
+      if (intake.kind === 'audio') return
+      await jobs.enqueue(em, { name: PREPARE, key: id, owner: ownerId, payload: { assetId: id } })
     }
     for (let tries = 1; ; tries++) {
       try {

@@ -112,7 +112,8 @@ export class Changes {
       await em.nativeDelete(AssetClip, { assetId: { $in: assetIds } })
       await em.nativeDelete(AppliedClip, { assetId: { $in: assetIds } })
       await em.nativeDelete(AssetRow, { id: { $in: assetIds } })
-      await this.#parts.jobs.enqueue(em, { name: FORGET, key: assetIds[0] as string, payload: { assetIds } })
+      const key = assetIds[0] as string
+      await this.#parts.jobs.enqueue(em, { name: FORGET, key, owner: ownerId, payload: { assetIds } })
     }
   }
 

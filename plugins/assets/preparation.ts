@@ -58,12 +58,14 @@ export class Preparation {
   /** Prepares the models again that an earlier version of the program has prepared. */
   async renew(): Promise<void> {
     const { db, jobs } = this.#parts
-    const rows = await db.query<{ id: string }>(
-      `select id from assets where kind = 'model' and (prepared_by is null or prepared_by < ?) order by id limit ?`,
+    const rows = await db.query<{ id: string; owner: string }>(
+      `select id, owner_id as owner from assets where kind = 'model' and (prepared_by is null or prepared_by < ?) order by id limit ?`,
       [VERSION, RENEWED],
     )
     await db.transaction(async (em) => {
-      for (const { id } of rows) await jobs.enqueue(em, { name: PREPARE, key: id, payload: { assetId: id } })
+      for (const { id, owner } of rows) {
+        await jobs.enqueue(em, { name: PREPARE, key: id, owner, payload: { assetId: id } })
+      }
     })
   }
 

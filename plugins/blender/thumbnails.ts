@@ -31,7 +31,6 @@ interface Parts {
 export class Thumbnails {
   readonly #app: FastifyInstance
   readonly #parts: Parts
-  #last: Promise<void> = Promise.resolve()
 
   constructor(app: FastifyInstance, parts: Parts) {
     this.#app = app
@@ -44,19 +43,14 @@ export class Thumbnails {
     const { executor } = this.#parts
     if (executor.name === 'none') return
     if (executor.capacity > 0)
-      jobs.handle<{ assetId: string }>(RENDER, ({ payload, signal }) => this.#next(payload.assetId, signal), {
+      jobs.handle<{ assetId: string }>(RENDER, ({ payload, signal }) => this.#render(payload.assetId, signal), {
         maxAttempts: 2,
+        concurrency: 1,
       })
     // A node without a capacity enqueues for its workers, which may not share a bus. The key prevents duplicate jobs.
-    events.on('asset.created', ({ assetId }) =>
-      db.transaction((em) => jobs.enqueue(em, { name: RENDER, key: assetId, payload: { assetId } })),
+    events.on('asset.created', ({ assetId, ownerId }) =>
+      db.transaction((em) => jobs.enqueue(em, { name: RENDER, key: assetId, owner: ownerId, payload: { assetId } })),
     )
-  }
-
-  async #next(assetId: string, signal: AbortSignal): Promise<void> {
-    const turn = this.#last.then(() => this.#render(assetId, signal))
-    this.#last = turn.catch(() => {})
-    return turn
   }
 
   async #render(assetId: string, signal: AbortSignal): Promise<void> {

@@ -218,15 +218,10 @@ export class Deploys {
       const from = ['uploading', 'finalizing'] as const
       if (preview) await finalizePreview(this.#parts, { deployId, gameId: game.id, from })
       else {
-        const activation = {
-          deployId,
-          gameId: game.id,
-          from,
-          action: 'deploy.live',
-          expectedLive,
-          now: clock.now(),
-        } as const
-        if (await goLive(this.#parts, activation)) await this.#announce(deploy, game, { restartRooms })
+        const { id: gameId, ownerId } = game
+        const activation = { deployId, gameId, ownerId, from, expectedLive, now: clock.now() }
+        if (await goLive(this.#parts, { ...activation, action: 'deploy.live' }))
+          await this.#announce(deploy, game, { restartRooms })
       }
     } catch (error) {
       // The deploy reopens: more files may arrive, and the next attempt starts again. If this update fails too, the
@@ -261,7 +256,8 @@ export class Deploys {
     if (!isFinalized(deploy)) throw new NotRestorable()
     await this.#examine(deploy)
     const now = this.#parts.clock.now()
-    const activation = { deployId, gameId: game.id, from: ['superseded'], action: 'deploy.rollback', now } as const
+    const { id: gameId, ownerId } = game
+    const activation = { deployId, gameId, ownerId, from: ['superseded'], action: 'deploy.rollback', now } as const
     if (await goLive(this.#parts, activation)) {
       await this.#announce(deploy, game, { restartRooms })
     }

@@ -11,6 +11,7 @@ export const COMPRESS = 'deploy/compress'
 export interface Activation {
   deployId: string
   gameId: string
+  ownerId: string
   /** The states from which the deploy can go live. */
   from: readonly DeployState[]
   action: 'deploy.live' | 'deploy.rollback'
@@ -28,7 +29,7 @@ export interface Activation {
  */
 export async function goLive(
   { db, clock, games, jobs }: Pick<FastifyInstance, 'db' | 'clock' | 'games' | 'jobs'>,
-  { deployId, gameId, from, action, expectedLive, now }: Activation,
+  { deployId, gameId, ownerId, from, action, expectedLive, now }: Activation,
 ): Promise<boolean> {
   return db
     .transaction(async (em) => {
@@ -47,7 +48,7 @@ export async function goLive(
       await em.nativeUpdate(DeployRow, { gameId, state: 'live', id: { $ne: deployId } }, { state: 'superseded' })
       await takeOver(em, deployId)
       await recordActivity(em, clock, { gameId, action, target: deployId, detail: deploy.message ?? null })
-      await jobs.enqueue(em, { name: COMPRESS, key: gameId, payload: { gameId } })
+      await jobs.enqueue(em, { name: COMPRESS, key: gameId, owner: ownerId, payload: { gameId } })
       return true
     })
     .catch((error) => {

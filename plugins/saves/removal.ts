@@ -27,7 +27,7 @@ export class Removal {
     )
     if (!game) return
     await quotas.remove(em, game.ownerId, { kind: STORED_KIND, bytes: await removeTotal(em, gameId) })
-    await jobs.enqueue(em, { name: PURGE, key: gameId, payload: { gameId } })
+    await jobs.enqueue(em, { name: PURGE, key: gameId, owner: game.ownerId, payload: { gameId } })
   }
 
   /** The job `PURGE`. */

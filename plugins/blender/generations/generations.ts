@@ -85,7 +85,7 @@ export class GeneratedAssets {
     if (prompt !== undefined) {
       await db.transaction(async (em) => {
         await em.insert(GenerationRow, row)
-        await jobs.enqueue(em, { name: ADVANCE, key: row.id, payload: { id: row.id } })
+        await jobs.enqueue(em, { name: ADVANCE, key: row.id, owner: ownerId, payload: { id: row.id } })
       })
     } else {
       const job = {
@@ -124,9 +124,10 @@ export class GeneratedAssets {
   }
 
   /** Handles the end of a job, in its transaction. */
-  async ended(em: SqlEntityManager, { generationId }: JobRow): Promise<void> {
+  async ended(em: SqlEntityManager, { generationId, ownerId }: JobRow): Promise<void> {
     if (!generationId) return
-    await this.#parts.jobs.enqueue(em, { name: ADVANCE, key: generationId, payload: { id: generationId } })
+    const about = { name: ADVANCE, key: generationId, owner: ownerId }
+    await this.#parts.jobs.enqueue(em, { ...about, payload: { id: generationId } })
   }
 
   /** Runs the next step of a generation. It can be repeated. @param attempt 1 on the first attempt of the step */

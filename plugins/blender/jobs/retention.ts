@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import { deleteInBatches } from '../../../core/data/database.ts'
 import { NotFound } from '../../../core/errors.ts'
 import { firstId } from '../../../core/ids.ts'
+import { PLATFORM } from '../../../core/jobs/jobs.ts'
 import type { Storage } from '../../../drivers/storage/interface.ts'
 import { JobRow, JobText, Turn, WorkerRow } from '../entities.ts'
 import { NotOver } from '../errors.ts'
@@ -93,7 +94,8 @@ export class Retention {
     const jobs = await em.find(JobRow, { ownerId }, { fields: ['id'] })
     const ids = jobs.map(({ id }) => id)
     const at = new Date(this.#parts.clock.now().getTime() + LATE_MS)
-    for (let from = 0; from < ids.length; from += BATCH) await this.#remove(em, ids.slice(from, from + BATCH), at)
+    for (let from = 0; from < ids.length; from += BATCH)
+      await this.#remove(em, ids.slice(from, from + BATCH), at, ownerId)
   }
 
   /**
@@ -109,7 +111,7 @@ export class Retention {
       const open = { $in: ['queued', 'running'] as JobStatus[] }
       const needed = await em.count(JobRow, { sourceJobId: jobId, status: open })
       if (needed > 0 || job.status === 'queued' || job.status === 'running') throw new NotOver()
-      await this.#remove(em, [jobId], this.#parts.clock.now())
+      await this.#remove(em, [jobId], this.#parts.clock.now(), ownerId)
     })
   }
 
@@ -124,7 +126,8 @@ export class Retention {
     }
   }
 
-  async #remove(em: SqlEntityManager, ids: string[], runAt: Date): Promise<void> {
+  /** @param owner the player whose jobs all of these are; default: they are of many players */
+  async #remove(em: SqlEntityManager, ids: string[], runAt: Date, owner = PLATFORM): Promise<void> {
     if (ids.length === 0) return
     const rows = await em.find(
       JobRow,
@@ -137,6 +140,6 @@ export class Retention {
     }
     await em.nativeDelete(JobText, { jobId: { $in: ids } })
     await em.nativeDelete(JobRow, { id: { $in: ids } })
-    await this.#parts.jobs.enqueue(em, { name: REMOVE_FILES, payload: { jobIds: ids }, runAt })
+    await this.#parts.jobs.enqueue(em, { name: REMOVE_FILES, owner, payload: { jobIds: ids }, runAt })
   }
 }

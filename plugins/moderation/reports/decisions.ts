@@ -172,6 +172,7 @@ export class Decisions {
     await jobs.enqueue(em, {
       name: TELL,
       key: id,
+      ...(ownerId === null ? {} : { owner: ownerId }),
       payload: { decisionId: id },
       runAt: new Date(at.getTime() + UNDO_MS),
     })

@@ -50,7 +50,9 @@ export class AccountEmails {
   }
 
   enqueue(em: SqlEntityManager, email: AccountEmail): Promise<void> {
-    return this.#context.jobs.enqueue(em, { name: JOB, payload: email })
+    // A player's mails do not wait behind the player's other work, and those to strangers take one turn together.
+    const owner = 'playerId' in email ? `mail/${email.playerId}` : 'mail'
+    return this.#context.jobs.enqueue(em, { name: JOB, owner, payload: email })
   }
 
   async #send({ payload }: JobContext<AccountEmail>): Promise<void> {

@@ -9,7 +9,7 @@ import t, { type Test } from 'tap'
 import { type Clock, systemClock } from '../../../core/clock.ts'
 import { Database, type DatabaseDriver } from '../../../core/data/database.ts'
 import { type Bus, Events } from '../../../core/events.ts'
-import { BackgroundJob, type JobContext, Jobs, jobMigrations } from '../../../core/jobs/jobs.ts'
+import { BackgroundJob, type JobContext, Jobs, jobMigrations, PLATFORM } from '../../../core/jobs/jobs.ts'
 import local from '../../../drivers/bus/local.ts'
 import postgres from '../../../drivers/database/postgres.ts'
 import sqlite from '../../../drivers/database/sqlite.ts'
@@ -142,6 +142,21 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       t.same(ran, ['one'])
       await until(async () => (await rows()).length === 1)
       t.match(await rows(), [{ name: 'of-another-node', state: 'queued', attempts: 0 }])
+    })
+
+    await t.test('owners take turns, however many jobs one of them has, and so does the platform', async (t) => {
+      const { db, jobs } = await startNode(t, await ground(t), { concurrency: 1 })
+      const order: unknown[] = []
+      jobs.handle('work', async ({ payload }) => void order.push(payload))
+      await db.transaction(async (em) => {
+        for (const [owner, count] of Object.entries({ b: 300, c: 2, p: 2, a: 2 })) {
+          const job = { name: 'work', owner: owner === 'p' ? PLATFORM : owner, payload: owner }
+          for (let at = 0; at < count; at++) await jobs.enqueue(em, job)
+        }
+      })
+      await jobs.start()
+      await until(() => order.length >= 12)
+      t.equal(order.slice(0, 12).join(''), 'papbcabcbbbb')
     })
 
     await t.test('a failing job is tried again after 5, 10, 20 … seconds and is then kept as failed', async (t) => {
@@ -498,6 +513,46 @@ t.test('a job whose worker was killed runs on another node when the lease ends, 
     lines().filter(({ level }) => level === 'warn'),
     [{ msg: 'took over a job from a lost worker' }, { msg: 'a job failed and will be tried again' }],
   )
+})
+
+t.test('an owner with nothing running comes before one whose turn it is', async (t) => {
+  const { db, jobs } = await startNode(t, await grounds.sqlite(t), { concurrency: 2 })
+  const began: string[] = []
+  const gates = { a1: Promise.withResolvers<void>(), b1: Promise.withResolvers<void>() }
+  jobs.handle<string>('work', async ({ payload }) => {
+    began.push(payload)
+    await gates[payload as 'a1']?.promise
+  })
+  await jobs.start()
+  const enqueue = (payload: string) => jobs.enqueue(db.em(), { name: 'work', owner: payload.slice(0, 1), payload })
+  await enqueue('b1')
+  await until(() => began.length === 1)
+  await enqueue('a1')
+  await until(() => began.length === 2)
+  for (const payload of ['b2', 'b3', 'c1']) await enqueue(payload)
+  gates.a1.resolve()
+  await until(() => began.length === 5)
+  gates.b1.resolve()
+  t.same(began, ['b1', 'a1', 'c1', 'b2', 'b3'], 'and otherwise an owner has as many at once as there is room for')
+})
+
+t.test('jobs of a kind with a limit of its own leave room for the others', async (t) => {
+  const { db, jobs, rows, round } = await startNode(t, await grounds.sqlite(t), { concurrency: 2 })
+  const began: unknown[] = []
+  const gate = Promise.withResolvers<void>()
+  const run = async ({ payload }: JobContext) => {
+    began.push(payload)
+    await gate.promise
+  }
+  jobs.handle('render', run, { concurrency: 1 })
+  await jobs.start()
+  for (const owner of ['a', 'b', 'c']) await jobs.enqueue(db.em(), { name: 'render', owner, payload: owner })
+  await until(() => began.length === 1)
+  await round()
+  t.equal(began.length, 1, 'one runs, and another kind of job has passed the two that wait')
+  gate.resolve()
+  await until(async () => (await rows()).length === 0)
+  t.same(began.toSorted(), ['a', 'b', 'c'])
 })
 
 t.test('a job that kills its worker each time is given up', async (t) => {
