@@ -114,10 +114,11 @@ class PlatformStop implements WriteStop {
     if (!this.#bus && (await this.#takeFolder())) return
     this.#asked = true
     const expected = processCount(this.#loaded.config, { cores: availableParallelism(), path: process.env.PATH }) ?? 1
-    const nodes = await this.#sender.stop(ANSWER_MS, expected)
-    if (nodes > 0 && nodes < expected)
-      console.error(`${nodes} of ${expected} processes have answered; the others are taken to be stopped.`)
-    if (nodes > 0) return
+    const { stopped, silent } = await this.#sender.stop(ANSWER_MS, expected)
+    refuseSilent(silent)
+    if (stopped > 0 && stopped < expected)
+      console.error(`${stopped} of ${expected} processes have answered; the others are taken to be stopped.`)
+    if (stopped > 0) return
     if (this.#bus) {
       console.error('No node has answered, so the platform is taken to be stopped.')
       return
@@ -132,7 +133,10 @@ class PlatformStop implements WriteStop {
   }
 
   async complete(): Promise<void> {
-    if (this.#asked) await this.#sender.end('done')
+    if (!this.#asked) return
+    // A node may have started since.
+    refuseSilent((await this.#sender.result()).silent)
+    await this.#sender.end('done')
     this.#asked = false
   }
 
@@ -149,4 +153,12 @@ class PlatformStop implements WriteStop {
     this.#lock = await DataLock.acquire(dataDir, { address: portal.url, clock: systemClock, warn }).catch(() => null)
     return this.#lock !== null
   }
+}
+
+/** @throws StartupError when nodes that are connected to the bus may still write */
+function refuseSilent(silent: number): void {
+  if (silent === 0) return
+  const nodes =
+    silent === 1 ? 'A node that is connected to the bus has' : `${silent} nodes that are connected to the bus have`
+  throw new StartupError(`${nodes} not stopped writing: stop every node that hangs, and run the same command again.`)
 }

@@ -21,6 +21,10 @@ export interface Bus {
    */
   subscribe(channel: string, listener: (message: string) => void): Promise<() => Promise<void>>
   /**
+   * Counts the nodes that have subscribed to a channel and are connected now. A driver without this method can't tell.
+   */
+  subscribers?(channel: string): Promise<number>
+  /**
    * Adds one to a counter that expires `windowMs` after its first increment.
    *
    * @returns the count within the window, this increment included, and the milliseconds until the window ends

@@ -162,6 +162,13 @@ export default [
     tests: ['core/data/moving/changes'],
   },
   {
+    name: 'a move does not wait for a node that answers late',
+    in: 'core',
+    find: 'if (stopped >= expected && silent === 0) {',
+    replace: 'if (stopped >= expected) {',
+    tests: ['core/data/moving/write-gate'],
+  },
+  {
     name: 'a single-use thing is used twice',
     in: 'core',
     find: 'return rows === 1\n',

@@ -263,6 +263,21 @@ export function testBusDriver({ name, create, destroy, supports }: BusSubject): 
         t.equal((await two.increment(key, 60_000)).count, 2)
       })
 
+      await t.test('the nodes that have subscribed to a channel are counted, by drivers that can tell', async (t) => {
+        const [one, two, three] = [await open(t), await open(t), await create()]
+        if (!one.subscribers) {
+          t.notOk(two.subscribers)
+          await three.close()
+          return
+        }
+        const channel = fresh()
+        t.equal(await one.subscribers(channel), 0)
+        for (const bus of [two, two, three]) await listen(bus, channel)
+        t.equal(await one.subscribers(channel), 2)
+        await three.close()
+        await until(async () => (await one.subscribers?.(channel)) === 1)
+      })
+
       await t.test('closing one bus leaves the other open', async (t) => {
         const [one, two] = [await create(), await open(t)]
         const subscription = await listen(two, fresh())

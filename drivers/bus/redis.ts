@@ -220,6 +220,10 @@ export default defineDriver({
           await subscription(() => subscriber.unsubscribe(keyPrefix + name, channel.dispatch)).catch(() => {})
         }
       },
+      async subscribers(channel) {
+        const counts = await command(() => commands.pubSubNumSub([keyPrefix + channel]))
+        return Number(counts[keyPrefix + channel] ?? 0)
+      },
       async increment(key, windowMs) {
         const [count, resetMs] = (await run(INCREMENT, [key], [windowMs])) as [number, number]
         return { count, resetMs }

@@ -26,7 +26,16 @@ export interface StopChannel {
   send(request: StopRequest): Promise<void>
   /** Returns the nodes that have answered. */
   answers(move: string): Promise<string[]>
+  /** Counts the processes that receive requests now; 0 where the channel can't tell. */
+  listeners(): Promise<number>
   close(): Promise<void>
+}
+
+export interface StopResult {
+  /** The number of processes that have stopped writing. */
+  stopped: number
+  /** The number of processes that receive requests and have not answered. They may still write. */
+  silent: number
 }
 
 /** Keeps the processes of a source from writing while the request is repeated. */
@@ -44,21 +53,29 @@ export class StopSender {
   /**
    * Asks, and waits for answers.
    *
-   * @param waitMs maximum wait for the expected answers; further processes have another second
+   * @param waitMs maximum wait for the expected answers and for those of all listeners; further processes have another
+   *   second
    * @param expected the number of processes that are known
-   * @returns the number of processes that have stopped writing
    */
-  async stop(waitMs: number, expected = 1): Promise<number> {
+  async stop(waitMs: number, expected = 1): Promise<StopResult> {
     await this.#send('stop')
     this.#timer = setInterval(() => void this.#send('stop').catch(() => {}), REPEAT_MS)
     for (const end = performance.now() + waitMs; performance.now() < end; ) {
-      if ((await this.#channel.answers(this.#move)).length >= expected) {
+      const { stopped, silent } = await this.result()
+      if (stopped >= expected && silent === 0) {
         await sleep(1000)
         break
       }
       await sleep(50)
     }
-    return (await this.#channel.answers(this.#move)).length
+    return this.result()
+  }
+
+  /** Returns how many processes have stopped writing by now. */
+  async result(): Promise<StopResult> {
+    // In this order: a process that begins to listen in between is taken to be silent.
+    const stopped = (await this.#channel.answers(this.#move)).length
+    return { stopped, silent: Math.max(0, (await this.#channel.listeners()) - stopped) }
   }
 
   async end(state: 'go' | 'done'): Promise<void> {
@@ -109,6 +126,10 @@ export class FolderChannel implements StopChannel {
     return nodes
   }
 
+  async listeners(): Promise<number> {
+    return 0
+  }
+
   async close(): Promise<void> {
     for (const name of await readdir(this.#folder))
       if (ANSWER.test(name)) await rm(join(this.#folder, name), { force: true })
@@ -137,6 +158,10 @@ export class BusChannel implements StopChannel {
 
   async answers(move: string): Promise<string[]> {
     return [...new Set(this.#answers.filter((answer) => answer.move === move).map(({ node }) => node))]
+  }
+
+  async listeners(): Promise<number> {
+    return (await this.#bus.subscribers?.(STOP_CHANNEL)) ?? 0
   }
 
   async close(): Promise<void> {

@@ -132,7 +132,7 @@ t.test('a move that ends in its last step leaves one place that accepts changes,
   const moveAs = (name: string, end: (sender: StopSender) => Promise<void>) => {
     const sender = new StopSender(new FolderChannel(dataDir), name)
     const begin = async () => {
-      t.equal(await sender.stop(30_000), 1)
+      t.same(await sender.stop(30_000), { stopped: 1, silent: 0 })
     }
     return { sender, writeStop: { begin, complete: () => end(sender), cancel: () => sender.end('go') } }
   }

@@ -6,13 +6,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { WriteGate } from '../../../../core/data/moving/write-gate.ts'
 import {
+  ANSWER_CHANNEL,
   answerInFolder,
   BusChannel,
   FolderChannel,
   REQUEST,
+  STOP_CHANNEL,
   STOP_FOLDER,
   StopSender,
 } from '../../../../core/data/moving/write-stop.ts'
+import type { Bus } from '../../../../drivers/bus/interface.ts'
 import redis from '../../../../drivers/bus/redis.ts'
 import { driverContext } from '../../../kit/driver-context.ts'
 import { startPlatform } from '../../../kit/platform.ts'
@@ -24,7 +27,7 @@ t.test('a platform refuses changes while a move asks for it, and serves pages', 
   const platform = await startPlatform(t, { only: ['oauth-idp'] })
   const player = await platform.signUp()
   const sender = new StopSender(new FolderChannel(platform.app.config.dataDir), 'first')
-  t.equal(await sender.stop(10_000), 1)
+  t.same(await sender.stop(10_000), { stopped: 1, silent: 0 })
   t.match(await player.post('/api/auth/sign-out'), {
     status: 503,
     headers: { 'retry-after': '5' },
@@ -38,7 +41,7 @@ t.test('a platform refuses changes while a move asks for it, and serves pages', 
   await until(async () => (await player.post('/api/auth/sign-out')).status === 204)
 
   const done = new StopSender(new FolderChannel(platform.app.config.dataDir), 'second')
-  t.equal(await done.stop(10_000), 1)
+  t.same(await done.stop(10_000), { stopped: 1, silent: 0 })
   await done.end('done')
   t.equal((await platform.stranger.post('/api/auth/sign-in', {})).status, 503, 'and none at all after it')
 })
@@ -67,28 +70,41 @@ t.test('a move waits for the processes that it knows of', async (t) => {
   // Longer than processes that are not known have.
   await sleep(1300)
   await answerInFolder(folder, { move: 'move', node: 'two' })
-  t.equal(await stopped, 2)
+  t.same(await stopped, { stopped: 2, silent: 0 })
   await sender.end('go')
 })
 
 t.test('all nodes of a bus stop writing', needsRedis, async (t) => {
   const server = await startRedis(t)
   const buses = await Promise.all(
-    [0, 1, 2].map(() => redis.create({ url: server.url, prefix: 'moving' } as never, driverContext())),
+    [0, 1, 2, 3].map(() => redis.create({ url: server.url, prefix: 'moving' } as never, driverContext())),
   )
   t.teardown(() => Promise.all(buses.map((bus) => bus.close())))
   const databases = []
   const gates: WriteGate[] = []
-  for (const [index, bus] of buses.slice(1).entries()) {
+  for (const [index, bus] of buses.slice(1, 3).entries()) {
     const { db, dataDir } = await parts(t)
     databases.push(db)
     gates.push(await WriteGate.open({ db, bus, byBus: bus.shared, dataDir, log, node: `node${index}` }))
   }
   t.teardown(() => Promise.all(gates.map((gate) => gate.close())))
-  const sender = new StopSender(new BusChannel(buses[0] as never), 'move')
-  t.equal(await sender.stop(10_000), 2)
+  const sender = new StopSender(new BusChannel(buses[0] as Bus), 'move')
+  t.same(await sender.stop(10_000), { stopped: 2, silent: 0 })
   for (const db of databases) await t.rejects(db.execute('delete from t'), { code: 'writes_stopped' })
   await sender.end('go')
+  await until(async () => gates.every((gate) => !gate.closed))
+
+  const busy = buses[3] as Bus
+  await busy.subscribe(STOP_CHANNEL, () => {})
+  const again = new StopSender(new BusChannel(buses[0] as Bus), 'again')
+  const stopped = again.stop(60_000)
+  await until(async () => gates.every((gate) => gate.closed))
+  // Longer than nodes that are not known have.
+  await sleep(1300)
+  t.same(await again.result(), { stopped: 2, silent: 1 })
+  await busy.publish(ANSWER_CHANNEL, JSON.stringify({ move: 'again', node: 'busy' }))
+  t.same(await stopped, { stopped: 3, silent: 0 }, 'a node that is connected is waited for')
+  await again.end('go')
   await until(async () => gates.every((gate) => !gate.closed))
 })
 
