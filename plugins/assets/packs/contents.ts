@@ -14,7 +14,7 @@ import { digestFile, headOf } from '../upload/local-file.ts'
 /** The number of entries for each file that a pack may have. Folders and junk files count as entries too. */
 const ENTRIES_PER_FILE = 4
 /** Files that operating systems add to archives. */
-const JUNK = /(?:^|\/)(?:__MACOSX\/|\._[^/]*$|\.DS_Store$|Thumbs\.db$|desktop\.ini$)/
+const JUNK = /(?:^|\/)(?:__MACOSX\/|\._[^/]*$|\.DS_Store$|Icon\r$|Thumbs\.db$|desktop\.ini$)/
 
 interface Parts extends Pick<FastifyInstance, 'storage'> {
   models: Models
