@@ -19,6 +19,7 @@ import { stripTypeScriptTypes } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join, relative, sep } from 'node:path'
 import { parseArgs } from 'node:util'
+import builds from './mutants/builds.mjs'
 import clients from './mutants/clients.mjs'
 import core from './mutants/core.mjs'
 import decoding from './mutants/decoding.mjs'
@@ -57,6 +58,7 @@ const all = [
   ...moderation,
   ...publishing,
   ...savesScoresAndCredits,
+  ...builds,
   ...scriptsAndAssistants,
 ]
 const chosen = all.filter(

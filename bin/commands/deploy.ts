@@ -24,7 +24,7 @@ export function configure(command: Command, installation: Installation): void {
       'Publishes a build atomically: players see the previous version or this one. It uploads changed files only; ' +
         'after an interruption the same command continues.',
     )
-    .argument('[dir]', 'the finished build, with index.html in it (default: that of gameyard.json)')
+    .argument('[dir]', 'the finished build, with index.html in it, or one HTML file (default: that of gameyard.json)')
     .option('--game <game>', 'slug or id (default: that of gameyard.json)')
     .option('--create', 'make the game if there is none yet, and write gameyard.json')
     .option('--title <text>', 'what --create calls it (default: the title of index.html)')
@@ -98,7 +98,9 @@ async function publish(client: Client, { project, folder, script }: Source, opti
   const build = script ? withRoomScript(read, script) : read
   const api = await client.api()
   if (build.leftOut.length > 0) terminal.note(terminal.styleNote('yellow', `Left out: ${build.leftOut.join(', ')}`))
-  const target = await chooseGame(api, { game, title, create, project, folder, cwd })
+  if (build.startPage) terminal.note(`${build.startPage} is published as index.html, the page that opens.`)
+  const startPage = build.files.find(({ path }) => path === 'index.html')?.file as string
+  const target = await chooseGame(api, { game, title, create, project, folder, startPage, cwd })
   sayTarget(terminal, target, cwd)
   if (script) terminal.note(`Rooms   ${script.path}${script.bundled ? ', bundled with what it imports' : ''}`)
   const { id: gameId, slug: gameSlug } = target.game

@@ -61,11 +61,10 @@ async function run(
     () => false,
   )
   if (!isFolder) throw new CliError(`${folder} is no folder.`, { code: 'no_build', hint: 'gameyard dev dist' })
-  const idOrSlug = named ?? project?.gameId
   let game: Game | null = null
-  if (!offline && idOrSlug !== undefined) {
-    const [api, { getGame }] = await Promise.all([client.api(), import('../../clients/cli/games.ts')])
-    game = await getGame(api, idOrSlug)
+  if (!offline && (named ?? project?.gameId) !== undefined) {
+    const { chosenGame } = await import('./games.ts')
+    game = (await chosenGame(client, named)).game
   }
   if (offline && named !== undefined) throw usageError('--offline goes without --game.')
   const rooms = game && project?.room !== undefined ? await runRoomScript(client, { game, project, folder }) : null

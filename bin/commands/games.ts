@@ -173,8 +173,12 @@ async function list(client: Client, limit: number): Promise<void> {
 
 /** Returns the named game, or the game of gameyard.json. */
 export async function chosenGame(client: Client, named: string | undefined): Promise<{ game: Game }> {
-  const [api, { getGame }] = await Promise.all([client.api(), import('../../clients/cli/games.ts')])
-  const idOrSlug = named ?? (await client.project())?.gameId
+  const [api, { getGame }, { gameOf }] = await Promise.all([
+    client.api(),
+    import('../../clients/cli/games.ts'),
+    import('../../clients/cli/project.ts'),
+  ])
+  const idOrSlug = named ?? gameOf(await client.project(), api.baseUrl)
   if (idOrSlug === undefined) {
     const { usageError } = await import('../../clients/cli/errors.ts')
     throw usageError('Which game? There is no gameyard.json here.', 'Name its slug; `gameyard games list` shows yours.')

@@ -43,15 +43,13 @@ async function run(
   { game: idOrSlug, list, restartRooms }: Options,
 ): Promise<void> {
   const { terminal } = client
-  const [api, { getGame }, { CliError, usageError }, { formatAgo, plural }] = await Promise.all([
+  const [api, { chosenGame }, { CliError }, { formatAgo, plural }] = await Promise.all([
     client.api(),
-    import('../../clients/cli/games.ts'),
+    import('./games.ts'),
     import('../../clients/cli/errors.ts'),
     import('../../clients/cli/terminal.ts'),
   ])
-  const chosen = idOrSlug ?? (await client.project())?.gameId
-  if (chosen === undefined) throw usageError('Which game? There is no gameyard.json here.', 'Name it: --game SLUG')
-  const game = await getGame(api, chosen)
+  const { game } = await chosenGame(client, idOrSlug)
   const deploys = await api.all<Deploy>(`/api/games/${game.id}/deploys`, 'deploys', { limit: 100 })
   const now = new Date()
   if (list) {

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { ProjectBoard } from './boards.ts'
-import { CliError, fileReason } from './errors.ts'
+import { CliError, fileReason, usageError } from './errors.ts'
 
 /** The content of gameyard.json: the game of a folder, and the folder of its build. */
 export interface Project {
@@ -35,6 +35,18 @@ export async function findProject(from: string): Promise<FoundProject | null> {
     const project = await projectIn(folder)
     if (project || dirname(folder) === folder) return project
   }
+}
+
+/**
+ * Returns the game that a project names for a platform; undefined when it names none. @throws CliError when it names a
+ * game of another platform, which the same slug may have too
+ */
+export function gameOf(project: FoundProject | null, baseUrl: string): string | undefined {
+  if (!project?.gameId || (project.baseUrl ?? baseUrl) === baseUrl) return project?.gameId
+  throw usageError(
+    `${project.file} names a game at ${project.baseUrl}, not at ${baseUrl}.`,
+    'Name the game: its slug, or --game SLUG',
+  )
 }
 
 /** Reads the gameyard.json of exactly this folder; null when there is none. @throws CliError when it is invalid */

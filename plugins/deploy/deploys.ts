@@ -11,6 +11,7 @@ import { blobKey, openBlob } from './blobs/blobs.ts'
 import { falseSizes } from './blobs/false-sizes.ts'
 import { examineDeploy } from './builds/examine-deploy.ts'
 import { isolationOf } from './builds/isolation.ts'
+import type { Note } from './builds/notes.ts'
 import { BundleAddresses } from './bundle/bundle-address.ts'
 import { copyDeploy, type DeployCopy } from './copy-deploy.ts'
 import { DraftBuilds, isDraftId } from './drafts/draft-builds.ts'
@@ -56,6 +57,7 @@ interface FinalizeOptions {
   preview?: boolean
   restartRooms?: boolean
   expectedLive?: string | null
+  notes?: readonly Note[]
 }
 
 /** A deploy of a player's game. */
@@ -181,7 +183,7 @@ export class Deploys {
    *
    * @param options `preview`: leave the live build, and only open the preview; `rollback` puts it live later.
    *   `restartRooms`: end the rooms that run another deploy's script. `expectedLive`: the deploy, or null, that must be
-   *   live still
+   *   live still. `notes`: what was found before the examination, kept with its result
    * @throws NotFound when the deploy is not the player's
    * @throws NotBasedOnLive when another deploy is live than expected
    * @throws NoPreviews where games have ports instead of names
@@ -192,7 +194,7 @@ export class Deploys {
   async finalize(
     playerId: string,
     deployId: string,
-    { preview = false, restartRooms = false, expectedLive }: FinalizeOptions = {},
+    { preview = false, restartRooms = false, expectedLive, notes }: FinalizeOptions = {},
   ): Promise<FinalizedDeploy> {
     if (preview && restartRooms) throw new NothingToRestart()
     const { deploy, game } = await this.#mustOwn(playerId, deployId)
@@ -214,14 +216,14 @@ export class Deploys {
       const wrong = await falseSizes({ ...this.#parts, manifests: this.manifests }, game, contents)
       if (wrong[0]) throw new IncompleteDeploy(`${wrong[0].path} ${wrong[0].message}`).with({ details: wrong })
       await verifyRoomScript(this, { ...this.#parts, check: this.#scriptCheck }, deploy.id)
-      await this.#examine(deploy)
+      await this.#examine(deploy, notes)
       const from = ['uploading', 'finalizing'] as const
       if (preview) await finalizePreview(this.#parts, { deployId, gameId: game.id, from })
       else {
         const { id: gameId, ownerId } = game
-        const activation = { deployId, gameId, ownerId, from, expectedLive, now: clock.now() }
-        if (await goLive(this.#parts, { ...activation, action: 'deploy.live' }))
-          await this.#announce(deploy, game, { restartRooms })
+        const now = clock.now()
+        const activation = { deployId, gameId, ownerId, from, action: 'deploy.live', expectedLive, now } as const
+        if (await goLive(this.#parts, activation)) await this.#announce(deploy, game, { restartRooms })
       }
     } catch (error) {
       // The deploy reopens: more files may arrive, and the next attempt starts again. If this update fails too, the
@@ -381,9 +383,9 @@ export class Deploys {
     return { deploy, game }
   }
 
-  #examine(deploy: DeployRow): Promise<void> {
+  #examine(deploy: DeployRow, notes?: readonly Note[]): Promise<void> {
     const { db, storage } = this.#parts
-    return examineDeploy({ db, storage, manifests: this.manifests }, deploy)
+    return examineDeploy({ db, storage, manifests: this.manifests }, deploy, notes)
   }
 
   async #announce(deploy: DeployRow, game: Game, { restartRooms }: { restartRooms: boolean }): Promise<void> {

@@ -3,7 +3,9 @@ import type { Test } from 'tap'
 
 /** The Debian packages of programs that tests need. A program that is not listed has a package of its own name. */
 const PACKAGES: Record<string, string> = {
+  '7zz': '7zip',
   blender: 'blender python3-numpy',
+  bsdtar: 'libarchive-tools',
   bwrap: 'bubblewrap',
   dockerd: 'docker.io',
   docker: 'docker.io',

@@ -58,6 +58,8 @@ export interface DeployResult {
   /** Whether the deploy resumed an interrupted attempt. */
   resumed: boolean
   leftOut: string[]
+  /** The name of the only page, which is published as `index.html`. */
+  startPage?: string
 }
 
 interface Started {
@@ -149,6 +151,7 @@ export async function deploy(api: Api, request: DeployRequest, progress: DeployP
     uploadedBytes,
     resumed,
     leftOut: build.leftOut,
+    ...(build.startPage === undefined ? {} : { startPage: build.startPage }),
   }
 }
 

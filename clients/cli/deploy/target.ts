@@ -42,6 +42,8 @@ export interface TargetOptions {
   title?: string | undefined
   project: FoundProject | null
   folder: string
+  /** The path of the page on this disk that the build opens. */
+  startPage: string
   cwd: string
 }
 
@@ -54,10 +56,22 @@ export interface Target {
 
 /** Chooses the game to deploy to. It creates the game on request and stores it in gameyard.json. */
 export async function chooseGame(api: Api, options: TargetOptions): Promise<Target> {
-  const { game, create = false, project, folder, cwd } = options
+  const { game, create = false, title, project, folder, startPage, cwd } = options
+  if (title !== undefined && (game !== undefined || !create)) {
+    throw usageError(
+      game === undefined
+        ? `--title "${title}" is what --create calls a new game, and there is no --create.`
+        : `--game ${game} names a game that you have, and --title "${title}" a new one.`,
+      'The title of a game that you have: gameyard games update SLUG --title TEXT',
+    )
+  }
   if (game !== undefined) return { game: await getGame(api, game), created: false, wrote: null }
+  const page = create ? await readFile(startPage, 'utf8') : ''
   if (project?.gameId && (project.baseUrl ?? api.baseUrl) === api.baseUrl) {
-    return { game: await getGame(api, project.gameId), created: false, wrote: null }
+    const known = await getGame(api, project.gameId)
+    const isOther = title === undefined ? project.buildFolder !== folder : title !== known.title
+    if (create && isOther) throw twoGames(project.file, known, title ?? titleOf(page, folder))
+    return { game: known, created: false, wrote: null }
   }
   if (!create) {
     throw usageError(
@@ -67,10 +81,9 @@ export async function chooseGame(api: Api, options: TargetOptions): Promise<Targ
       'A new one: --create. One that you have: --game SLUG, or once and for all: gameyard init --game SLUG',
     )
   }
-  const page = await readFile(join(folder, 'index.html'), 'utf8').catch(() => '')
   const made = await api.post<CreatedGame>(
     '/api/games',
-    { title: options.title ?? titleOf(page, folder), description: descriptionOf(page) },
+    { title: title ?? titleOf(page, folder), description: descriptionOf(page) },
     { headers: { 'idempotency-key': randomUUID() }, repeatable: true },
   )
   if (project?.gameId) return { game: made, created: true, wrote: null }
@@ -86,6 +99,13 @@ export async function chooseGame(api: Api, options: TargetOptions): Promise<Targ
   return { game: made, created: true, wrote }
 }
 
+/** The command line asks for a new game where a gameyard.json names another one. */
+const twoGames = (file: string, { title, slug }: Game, other: string): CliError =>
+  usageError(
+    `${file} names the game ${title} (${slug}), and --create asks for a new one, ${other}. Nothing was published.`,
+    `Over ${slug}: leave out --create. As a new game: gameyard games create --title "${other}" --description "", then gameyard deploy DIR --game ITS-SLUG`,
+  )
+
 /** Writes gameyard.json. Returns its path, or the error that prevented it, because the game exists already. */
 const written = (folder: string, project: Project, options: { force?: boolean } = {}): Promise<string | CliError> =>
   writeProject(folder, project, options).catch((error) => {
@@ -96,7 +116,7 @@ const written = (folder: string, project: Project, options: { force?: boolean } 
 /** Returns the page's title, else the folder's name, or the parent's name when that is generic. */
 function titleOf(page: string, folder: string): string {
   const [, title = ''] = /<title[^>]*>([^<]*)<\/title>/i.exec(page) ?? []
-  const name = basename(folder)
+  const name = basename(folder).replace(/\.html?$/i, '')
   const fallback = USUAL_FOLDERS.includes(name.toLowerCase()) ? basename(dirname(folder)) : name
   return (plain(title) || fallback || 'Untitled').slice(0, 120)
 }

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
 import { printablePath } from '../../../core/data/file-path.ts'
 import type { Spool } from '../../../core/data/spool.ts'
-import { Archive, type ArchivedFile } from '../../../core/data/zip-archive.ts'
+import { Archive, type ArchivedFile } from '../../../core/data/zip/zip-archive.ts'
 import { InvalidRequest, PayloadTooLarge } from '../../../core/errors.ts'
 import { InvalidModel } from '../errors.ts'
 import type { Limits } from '../limits.ts'
@@ -14,7 +14,7 @@ import { digestFile, headOf } from '../upload/local-file.ts'
 /** The number of entries for each file that a pack may have. Folders and junk files count as entries too. */
 const ENTRIES_PER_FILE = 4
 /** Files that operating systems add to archives. */
-const JUNK = /(?:^|\/)(?:__MACOSX\/|\._[^/]*$|\.DS_Store$|Thumbs\.db$|desktop\.ini$)/
+const JUNK = /(?:^|\/)(?:__MACOSX\/|\._[^/]*$|\.DS_Store$|Icon\r$|Thumbs\.db$|desktop\.ini$)/
 
 interface Parts extends Pick<FastifyInstance, 'storage'> {
   models: Models

@@ -16,7 +16,7 @@ export type Note = Static<typeof Note>
 const FOREIGN =
   /\.(?:exe|dll|dylib|so|msi|apk|aab|ipa|dmg|deb|appimage|x86_64|jar|swf|blend1?|psd|kra|xcf|aseprite|unitypackage|uproject|yyp|c3p|godot|rpgproject|rmmzproject)$/i
 /** Files of operating systems, and the packages of a project. */
-const UNNEEDED = /(?:^|\/)(?:__MACOSX\/|node_modules\/|\._[^/]*$|\.DS_Store$|Thumbs\.db$|desktop\.ini$)/
+const UNNEEDED = /(?:^|\/)(?:__MACOSX\/|node_modules\/|\._[^/]*$|\.DS_Store$|Icon\r$|Thumbs\.db$|desktop\.ini$)/
 
 /** Returns what the names of a build's files tell. */
 export function notesByName(files: readonly BuildFile[]): Note[] {

@@ -5,6 +5,7 @@ import { InvalidRequest, PayloadTooLarge } from '../../../core/errors.ts'
 import type { DeployLimits, NewFile } from '../schemas.ts'
 import { isMediaType } from './media-type.ts'
 import { problemOf } from './paths.ts'
+import { insteadOfStartPage, START_PAGE } from './start-page.ts'
 
 /** The maximum number of errors in a response. */
 const SHOWN = 20
@@ -48,7 +49,10 @@ export async function checkFiles(files: readonly NewFile[], limits: DeployLimits
   if (total > limits.deployBytes) {
     throw new PayloadTooLarge(`The files have ${total} bytes together; a deploy has at most ${limits.deployBytes}.`)
   }
-  if (!paths.has('index.html')) details.push({ path: 'index.html', message: 'is missing at the root of the build' })
+  if (!paths.has(START_PAGE)) {
+    const instead = insteadOfStartPage([...paths])
+    details.push({ path: START_PAGE, message: `is missing at the root of the build. ${instead}` })
+  }
   if (room !== undefined) checkRoomScript(files, room, details)
   const [first] = details
   if (first) {

@@ -24,9 +24,12 @@ export function examined({ build, isolation }: Deploy): Content {
   }`
 }
 
-/** Says after a publication that the build has warnings; an empty text without any. */
+/** Says after a publication which page became the start page, and that there are warnings; else an empty text. */
 export function warningsOf(deploy: Deploy | undefined): string {
-  const warnings = deploy?.build?.notes.filter(({ level }) => level === 'warning').length ?? 0
-  if (warnings === 0) return ''
-  return ` ${warnings === 1 ? 'One thing' : `${warnings} things`} may not work: see the warnings below.`
+  const notes = deploy?.build?.notes ?? []
+  const renamed = notes.find(({ code }) => code === 'start_page')
+  const start = renamed ? ` ${renamed.message}` : ''
+  const warnings = notes.filter(({ level }) => level === 'warning').length
+  if (warnings === 0) return start
+  return `${start} ${warnings === 1 ? 'One thing' : `${warnings} things`} may not work: see the warnings below.`
 }

@@ -187,8 +187,8 @@ const uploadForm = (path: string, problem: string | undefined): View => html`
     <${Field} label="Room script" name="room" required=${false} maxlength=${512} autocomplete="off"
       hint=${html`The path of a room script in the archive, if it has one that its <code>gameyard.json</code> does not name.`} />
     <div class="drop">
-      <${Field} label="Zip archive" name="archive" type="file" accept=".zip,application/zip" required
-        hint=${html`The server skips files such as <code>.git</code>, <code>.env</code>, <code>node_modules</code>, and the paths in <code>.gameyardignore</code>.`} />
+      <${Field} label="Zip archive" name="archive" type="file" accept=".zip,application/zip,.html,.htm,text/html" required
+        hint=${html`Or one HTML file that is the whole game. The server skips files such as <code>.git</code>, <code>.env</code>, <code>node_modules</code>, and the paths in <code>.gameyardignore</code>.`} />
     </div>
     <div class="progress" hidden>
       <progress max="1" value="0" aria-label="Upload"></progress>

@@ -11,7 +11,7 @@ const MATCHING_MS = 5000
 const HEAP_MB = 256
 
 /** Junk files that operating systems and tools create. */
-const JUNK = /(?:^|\/)(?:__MACOSX\/|\._[^/]*$|\.DS_Store$|Thumbs\.db$|desktop\.ini$)/
+const JUNK = /(?:^|\/)(?:__MACOSX\/|\._[^/]*$|\.DS_Store$|Icon\r$|Thumbs\.db$|desktop\.ini$)/
 const NEVER = /(?:^|\/)(?:\.git|node_modules)(?:\/|$)|(?:^|\/)\.env[^/]*(?:\/|$)/i
 
 /** Whether a file is in the build by accident. */

@@ -1,13 +1,13 @@
-import { hash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
-import { printablePath } from '../../../core/data/file-path.ts'
-import { Archive, type ArchivedFile } from '../../../core/data/zip-archive.ts'
-import { InvalidRequest } from '../../../core/errors.ts'
+import { Archive, type ArchivedFile } from '../../../core/data/zip/zip-archive.ts'
 import { DigestMismatch } from '../../../drivers/storage/interface.ts'
 import { forEach } from '../concurrency.ts'
+import { START_PAGE } from '../manifest/start-page.ts'
 import type { DeployLimits } from '../schemas.ts'
 import { BatchWriter } from '../uploads/batch-writer.ts'
-import { contentsOf } from './contents.ts'
+import { contentsOf, startPageNote } from './contents.ts'
 import type { IgnoreRules } from './ignore-rules.ts'
 
 /** The number of large files that are unpacked concurrently. */
@@ -49,12 +49,7 @@ export async function publishArchive(
 ): Promise<Published> {
   const archive = await Archive.open(file)
   try {
-    const { files, skipped, folder, room: named } = await contentsOf(archive, limits, ignoreRules)
-    if (!files.some(({ path }) => path === 'index.html')) {
-      const nested = files.find(({ path }) => path.endsWith('/index.html'))?.path
-      const hint = nested ? ` There is a ${printablePath(nested)}: zip the folder that holds it.` : ''
-      throw new InvalidRequest(`There is no index.html at the root of the archive.${hint}`)
-    }
+    const { files, skipped, folder, room: named, notes } = await contentsOf(archive, limits, ignoreRules)
     const contents = await digestAll(archive, files)
     const announced = files.map(({ path, size }) => ({ path, size, sha256: contents.digests.get(path) as string }))
     const room = chosen ?? named ?? (await liveRoom(deploys, gameId, files))
@@ -68,12 +63,39 @@ export async function publishArchive(
     return await deploys.unresumable.run(async (deployId) => {
       const { wanted } = await deploys.begin(playerId, announcement, deployId)
       await storeAll(deploys, deployId, archive, contents, wanted)
-      await deploys.finalize(playerId, deployId)
+      await deploys.finalize(playerId, deployId, { notes })
       return { deployId, skipped, folder }
     })
   } finally {
     archive.close()
   }
+}
+
+/**
+ * Deploys a single HTML file, such as the export of a story or of a small game, as the start page.
+ *
+ * @param name of the file at its maker's
+ * @throws PayloadTooLarge
+ */
+export async function publishPage(
+  { deploys }: Pick<FastifyInstance, 'deploys'>,
+  { playerId, gameId, file, message }: ArchiveToPublish,
+  name: string,
+): Promise<Published> {
+  const digest = createHash('sha256')
+  let size = 0
+  for await (const chunk of createReadStream(file)) {
+    digest.update(chunk)
+    size += chunk.length
+  }
+  const page = { path: START_PAGE, size, sha256: digest.digest('hex') }
+  const announcement = { gameId, files: [page], ...(message ? { message } : {}) }
+  return deploys.unresumable.run(async (deployId) => {
+    const { wanted } = await deploys.begin(playerId, announcement, deployId)
+    if (wanted.length > 0) await deploys.uploads.store(deployId, page, createReadStream(file))
+    await deploys.finalize(playerId, deployId, { notes: startPageNote(name === START_PAGE ? null : name) })
+    return { deployId, skipped: 0, folder: '' }
+  })
 }
 
 /** The contents of an archive. */

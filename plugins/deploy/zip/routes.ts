@@ -12,7 +12,7 @@ import { showDeploys } from '../pages/routes.ts'
 import type { ArchiveLimits, DeployLimits } from '../schemas.ts'
 import { ConcurrencyLimit } from './concurrency-limit.ts'
 import { IgnoreRules } from './ignore-rules.ts'
-import { publishArchive } from './publish.ts'
+import { publishArchive, publishPage } from './publish.ts'
 
 const Params = Type.Object({ slug: Type.String({ maxLength: 63 }) })
 const LONGEST_MESSAGE = 500
@@ -47,7 +47,7 @@ export const zipRoutes =
       const part = await request.file().catch((error) => {
         throw new InvalidRequest('The form did not arrive completely.').with({ cause: error })
       })
-      if (!part) throw new InvalidRequest('Choose a zip archive.')
+      if (!part) throw new InvalidRequest('Choose a zip archive, or an HTML file.')
       request.raw.once('close', () => {
         if (!request.raw.complete) part.file.destroy(new UploadCut())
       })
@@ -59,13 +59,9 @@ export const zipRoutes =
         const message = textIn(part.fields.message).slice(0, LONGEST_MESSAGE)
         const room = textIn(part.fields.room).slice(0, LONGEST_PATH)
         endTurn = await turns.take(playerId, gone)
-        return await publishArchive({ deploys: app.deploys, ignoreRules }, limits, {
-          playerId,
-          gameId: game.id,
-          file,
-          message,
-          ...(room ? { room } : {}),
-        })
+        const upload = { playerId, gameId: game.id, file, message, ...(room ? { room } : {}) }
+        if (/\.html?$/i.test(part.filename)) return await publishPage(app, upload, part.filename)
+        return await publishArchive({ deploys: app.deploys, ignoreRules }, limits, upload)
       } finally {
         endTurn?.()
         await spool.remove(file)

@@ -159,6 +159,34 @@ t.test('a folder becomes a game, and is then deployed by one word', async (t) =>
   })
   t.match(await json('usage'), { quotas: { gamesPerPlayer: { used: 1, limit: 50 } }, largest: [{ kind: 'deploys' }] })
 
+  mkdirSync(join(cwd, 'two'))
+  writeFileSync(join(cwd, 'two/index.html'), '<title>Game two</title>')
+  t.match(await gameyard('deploy', 'two', '--create', '--title', 'Game two'), {
+    code: 2,
+    stderr:
+      /gameyard\.json names the game 2048 \(2048\), and --create asks for a new one, Game two\. Nothing was published/,
+  })
+  await inFull(t)?.test('what the command line says and gameyard.json contradicts is refused', async (t) => {
+    t.match(await gameyard('deploy', 'two', '--create'), { code: 2, stderr: /asks for a new one, Game two/ })
+    t.match(await gameyard('deploy', 'dist', '--title', 'Two'), { code: 2, stderr: /there is no --create/ })
+    t.match(await gameyard('deploy', 'dist', '--game', '2048', '--title', 'Two'), { code: 2, stderr: /--game 2048/ })
+    t.match(await json('deploy', 'dist', '--create'), { created: false }, 'what agrees is no contradiction')
+    t.match(await json('deploy', 'dist', '--create', '--title', '2048'), { created: false })
+    t.match(await json('games', 'list'), { games: { length: 1 } })
+    const file = join(cwd, 'gameyard.json')
+    const before = readFileSync(file)
+    writeFileSync(file, JSON.stringify({ gameId: '2048', folder: 'dist', baseUrl: 'http://other.test' }))
+    for (const args of [['games', 'get'], ['rollback', '--list'], ['logs'], ['dev', '--port', '0'], ['deploy']]) {
+      const answer = await gameyard(...args, '--url', server.portal)
+      t.match(
+        answer,
+        { code: 2, stderr: /names a game at http:\/\/other\.test, not at http:\/\/localhost/ },
+        args.join(' '),
+      )
+    }
+    writeFileSync(file, before)
+  })
+
   await inFull(t)?.test('what names no folder, game or deploy is refused', async (t) => {
     t.match(await gameyard('rollback', 'dep_nothing'), { code: 1, stderr: /no such deploy/ })
     t.match(await gameyard('games', 'pin', 'dep_nothing'), { code: 1, stderr: /no such deploy/ })

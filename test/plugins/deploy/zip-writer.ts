@@ -11,6 +11,8 @@ export interface ZipEntry {
   /** The Unix mode, such as 0o120777 for a symbolic link. */
   mode?: number
   flags?: number
+  /** An extra field of the directory. */
+  extra?: Buffer
   /** False values for the size, checksum and offset in the directory. */
   says?: { size?: number; compressedSize?: number; crc?: number; offset?: number }
 }
@@ -23,7 +25,16 @@ export function zip(
   const locals: Buffer[] = []
   const directory: Buffer[] = []
   let offset = 0
-  for (const { name, bytes = '', raw, method = 8, mode = 0o100644, flags = 0x800, says: lies = {} } of entries) {
+  for (const {
+    name,
+    bytes = '',
+    raw,
+    method = 8,
+    mode = 0o100644,
+    flags = 0x800,
+    extra = Buffer.alloc(0),
+    says: lies = {},
+  } of entries) {
     const path = Buffer.from(name)
     const content = Buffer.from(bytes)
     const data = raw ?? (method === 8 ? deflateRawSync(content) : content)
@@ -40,9 +51,12 @@ export function zip(
     head.write('504b0102', 'hex')
     head.writeUInt16LE((3 << 8) | 20, 4) // The archive claims to come from Unix, so that its modes apply.
     const tail = Buffer.alloc(14)
+    // The field of the local header is empty, and its length is the last of the shared part.
+    const length = Buffer.alloc(2)
+    length.writeUInt16LE(extra.length)
     tail.writeUInt32LE((mode << 16) >>> 0, 6)
     tail.writeUInt32LE(lies.offset ?? offset, 10)
-    directory.push(head, shared, tail, path)
+    directory.push(head, shared.subarray(0, 24), length, tail, path, extra)
     offset += 30 + path.length + data.length
   }
   if (says.directory) directory.splice(0, directory.length, says.directory)

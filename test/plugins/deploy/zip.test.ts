@@ -1,8 +1,12 @@
 // In a process of its own: its long form measures the processor time of this one.
+import { execFileSync } from 'node:child_process'
+import { readFileSync, rmSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { DeployRow } from '../../../plugins/deploy/entities.ts'
+import { hasPrograms } from '../../kit/components.ts'
 import { inFull } from '../../kit/extent.ts'
 import { startPlatform } from '../../kit/platform.ts'
 import { build, liveBuild } from './build.ts'
@@ -12,7 +16,7 @@ async function withGame(t: Test, config = {}) {
   const platform = await startPlatform(t, { config })
   const player = await platform.signUp()
   const game = await platform.game(player)
-  const publish = (archive: Buffer, message = '', client = player, room = '') => {
+  const publish = (archive: Buffer, message = '', client = player, room = '', filename = 'build.zip') => {
     const boundary = 'x'.repeat(30)
     const part = (head: string, body: Buffer | string) =>
       Buffer.concat([Buffer.from(`--${boundary}\r\n${head}\r\n\r\n`), Buffer.from(body), Buffer.from('\r\n')])
@@ -20,7 +24,7 @@ async function withGame(t: Test, config = {}) {
       part('Content-Disposition: form-data; name="message"', message),
       part('Content-Disposition: form-data; name="room"', room),
       part(
-        'Content-Disposition: form-data; name="archive"; filename="build.zip"\r\nContent-Type: application/zip',
+        `Content-Disposition: form-data; name="archive"; filename="${filename}"\r\nContent-Type: application/zip`,
         archive,
       ),
       Buffer.from(`--${boundary}--\r\n`),
@@ -155,6 +159,100 @@ t.test('names that Macs write decomposed are composed', async (t) => {
   t.same(Object.keys(await liveBuild(platform, game.id)), ['index.html', 'caf\u00e9.txt'])
 })
 
+/** An extra field with the name in UTF-8 (APPNOTE.TXT section 4.6.9). */
+function unicodePath(stored: string, name: string): Buffer {
+  const head = Buffer.alloc(9)
+  head.writeUInt16LE(0x7075, 0)
+  head.writeUInt16LE(5 + Buffer.byteLength(name), 2)
+  head.writeUInt8(1, 4)
+  head.writeUInt32LE(crc32(stored), 5)
+  return Buffer.concat([head, Buffer.from(name)])
+}
+
+t.test(
+  'names are UTF-8 with or without the flag, by the extra field, or else a guess that the answer names',
+  async (t) => {
+    const { platform, player, game, publish } = await withGame(t)
+    const names: [name: string, ZipEntry][] = [
+      ['flag/café.json', { name: 'flag/café.json' }],
+      ['finder/café.json', { name: 'finder/cafe\u0301.json', flags: 0 }],
+      ['zip/日本.json', { name: 'zip/日本.json', flags: 0 }],
+      [
+        'field/café.json',
+        { name: 'field/caf_.json', flags: 0, extra: unicodePath('field/caf_.json', 'field/café.json') },
+      ],
+      ['stale/caf_.json', { name: 'stale/caf_.json', flags: 0, extra: unicodePath('renamed since', 'stale/x.json') }],
+      [
+        'dos/café.json',
+        { name: Buffer.concat([Buffer.from('dos/caf'), Buffer.of(0x82), Buffer.from('.json')]), flags: 0 },
+      ],
+    ]
+    t.equal((await publish(zip([index, ...names.map(([, entry]) => entry)]))).status, 303)
+    t.same(
+      Object.keys(await liveBuild(platform, game.id)).sort(),
+      ['index.html', ...names.map(([name]) => name)].sort(),
+    )
+    const { text } = await player.get('/games/pong/deploys?published=0')
+    t.match(text, /in which encoding these names are, so they may be wrong: dos\/café\.json\./)
+  },
+)
+
+t.test('archives as PowerShell, tar and ZipFile write them are published', async (t) => {
+  const { platform, game, publish } = await withGame(t)
+  const expected = ['art/deep/a.png', 'index.html']
+  const archives: [name: string, ZipEntry[]][] = [
+    ['backslashes', [index, { name: 'art\\' }, { name: 'art\\deep\\a.png', bytes: 'x' }]],
+    ['a folder, by backslashes', [{ ...index, name: 'My Game\\index.html' }, { name: 'My Game\\art\\deep\\a.png' }]],
+    ['the packed folder itself', [{ name: './' }, { ...index, name: './index.html' }, { name: './art/./deep/a.png' }]],
+    ['folders twice', [index, { name: 'art/' }, { name: 'art/' }, { name: 'Art/' }, { name: 'art/deep/a.png' }]],
+    ['folders in folders', [{ ...index, name: 'a/b/index.html' }, { name: 'a/' }, { name: 'a/b/art/deep/a.png' }]],
+  ]
+  for (const [name, entries] of archives) {
+    t.equal((await publish(zip(entries))).status, 303, name)
+    t.same(Object.keys(await liveBuild(platform, game.id)).sort(), expected, name)
+  }
+})
+
+t.test('the real programs pack what is published under the names of its files', async (t) => {
+  if (!hasPrograms(t, 'zip', 'bsdtar', '7zz')) return
+  const { platform, game, publish } = await withGame(t)
+  const files = { 'index.html': '<h1>hi</h1>', 'art/café.json': '{}', '日本/レベル.json': '[]' }
+  const folder = t.testdir({
+    build: { 'index.html': files['index.html'], art: { 'café.json': '{}' }, 日本: { 'レベル.json': '[]' } },
+  })
+  const cwd = join(folder, 'build')
+  const locales = ['C', 'C.UTF-8'].map((LC_ALL) => ({ ...process.env, LC_ALL }))
+  for (const [program, ...args] of [
+    ['zip', '-qr', '../x.zip', '.'],
+    ['bsdtar', '-a', '-cf', '../x.zip', '.'],
+    ['7zz', 'a', '-tzip', '../x.zip', '.'],
+  ] as const) {
+    for (const env of locales) {
+      rmSync(join(folder, 'x.zip'), { force: true })
+      execFileSync(program, args, { cwd, env, stdio: 'ignore' })
+      t.equal((await publish(readFileSync(join(folder, 'x.zip')))).status, 303, `${program} ${env.LC_ALL}`)
+      t.same(await liveBuild(platform, game.id), files, `${program} ${env.LC_ALL}`)
+    }
+  }
+})
+
+t.test('the only page of a build is its start page, in an archive or alone', async (t) => {
+  const { platform, player, game, publish } = await withGame(t)
+  const said = async () => (await player.get('/games/pong/deploys?published=0')).text
+  for (const [name, archive] of [
+    ['at the top', zipOf({ 'Story.html': 'told', 'art/a.png': 'x' })],
+    ['in a folder', zipOf({ 'My story/Story.html': 'told', 'My story/art/a.png': 'x' })],
+  ] as const) {
+    t.equal((await publish(archive)).status, 303, name)
+    t.same(await liveBuild(platform, game.id), { 'index.html': 'told', 'art/a.png': 'x' }, name)
+    t.match(await said(), /Your build is live\.[^<]* Story\.html is published as index\.html/, name)
+  }
+  platform.clock.advance(1000)
+  t.equal((await publish(Buffer.from('<h1>one file</h1>'), '', player, '', 'My game.HTML')).status, 303)
+  t.same(await liveBuild(platform, game.id), { 'index.html': '<h1>one file</h1>' })
+  t.match(await said(), /My game\.HTML is published as index\.html/)
+})
+
 const MiB = 1024 * 1024
 const zeros = Buffer.alloc(80 * MiB)
 
@@ -163,15 +261,34 @@ const hostile: [name: string, archive: Buffer, words: string | RegExp, status?: 
   ['no archive', Buffer.from('GIF89a'.repeat(100)), 'unpacked'],
   ['a cut archive', zipOf(build('x', 9)).subarray(0, 300), 'unpacked'],
   ['an empty archive', zip([]), 'index.html'],
-  ['no start page', zipOf({ 'a.html': 'x' }), 'index.html'],
-  ['a start page in one of two folders', zipOf({ 'a/index.html': 'x', 'b/x': 'x' }), 'a/index.html: zip'],
-  ['a way up', zip([index, { name: '../up.txt' }]), 'unpacked'],
-  ['a way up inside', zip([index, { name: 'a/../../up.txt' }]), 'unpacked'],
-  ['a dot', zip([index, { name: './a' }]), 'segment'],
-  ['an absolute path', zip([index, { name: '/etc/passwd' }]), 'unpacked'],
-  ['a share', zip([index, { name: '//host/share' }]), 'unpacked'],
-  ['a drive', zip([index, { name: 'C:/x' }]), 'unpacked'],
-  ['a backslash', zip([index, { name: '..\\up.txt' }]), 'unpacked'],
+  ['two pages', zipOf({ 'a.html': 'x', 'b.htm': 'x' }), 'There are a.html, b.htm: rename the page that opens first'],
+  ['a misspelt page', zipOf({ 'Index.html': 'x', 'b.html': 'x' }), 'There is a Index.html: rename it to index.html'],
+  ['no page', zipOf({ 'project.godot': 'x' }), 'There is no HTML file at all'],
+  ['a page far inside', zipOf({ 'a/b/play.html': 'x', 'x.txt': '' }), 'The first page is a/b/play.html'],
+  ['an app', zipOf({ 'config.xml': '', 'www/index.html': 'x' }), 'www/index.html: publish the folder www alone'],
+  ['an archive inside', zipOf({ 'game.rar': 'x' }), 'an archive inside, game.rar'],
+  ['a RAR archive', Buffer.from('Rar!\x1a\x07\x01\0 and more'), 'This is a RAR archive, whatever its name says'],
+  ['a 7z archive', Buffer.from('377abcaf271c0004', 'hex'), 'This is a 7z archive'],
+  ['a tar archive', Buffer.concat([Buffer.alloc(257), Buffer.from('ustar\x0000'), Buffer.alloc(300)]), 'a tar archive'],
+  [
+    'a start page in one of two folders',
+    zipOf({ 'a/index.html': 'x', 'b/x': 'x' }),
+    'a/index.html: publish the folder a alone',
+  ],
+  ['a way up', zip([index, { name: '../up.txt' }]), 'segment'],
+  ['a way up inside', zip([index, { name: 'a/../../up.txt' }]), 'segment'],
+  ['a way up after a dot', zip([index, { name: './../up.txt' }]), 'segment'],
+  ['the root after a dot', zip([index, { name: './/etc/passwd' }]), 'absolute'],
+  ['an absolute path', zip([index, { name: '/etc/passwd' }]), 'absolute'],
+  ['a share', zip([index, { name: '//host/share' }]), 'absolute'],
+  ['a drive', zip([index, { name: 'C:/x' }]), 'drive'],
+  ['a way up by backslashes', zip([index, { name: 'a\\..\\..\\up.txt' }]), 'segment'],
+  ['a share by backslashes', zip([index, { name: '\\\\host\\share' }]), 'absolute'],
+  ['a drive by backslashes', zip([index, { name: 'C:\\x' }]), 'drive'],
+  ['a secret by backslashes', zip([index, { name: 'mp\\rooms' }]), 'reserved'],
+  ['a file twice by backslashes', zip([index, { name: 'a/b' }, { name: '.\\a\\b' }]), 'twice'],
+  ['a name in bytes with a way up', zip([index, { name: Buffer.from('2e2e2f82', 'hex'), flags: 0 }]), 'segment'],
+  ['a folder of its own with content', zip([index, { name: './', bytes: 'x' }]), 'folder'],
   ['an empty segment', zip([index, { name: 'a//b' }]), 'empty segment'],
   ['an empty name', zip([index, { name: '' }]), 'empty'],
   ['a NUL', zip([index, { name: 'a\0.txt' }]), 'control'],

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
-import { open } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { crc32, inflateRawSync } from 'node:zlib'
 import { type Entry, fromRandomAccessReaderPromise, type ZipFile } from 'yauzl'
-import { InvalidRequest, PayloadTooLarge } from '../errors.ts'
-import { pathProblem, printablePath } from './file-path.ts'
+import { InvalidRequest, PayloadTooLarge } from '../../errors.ts'
+import { pathProblem, printablePath } from '../file-path.ts'
+import { nameOf, TOP_FOLDER } from './zip-names.ts'
 import { BlockReader } from './zip-reader.ts'
 
 /** A file in an archive. */
@@ -13,6 +14,8 @@ export interface ArchivedFile {
   path: string
   /** The announced size, which `read` enforces. */
   size: number
+  /** Whether the encoding of the name is unknown, so that `path` is a guess. */
+  guessed: boolean
   entry: Entry
 }
 
@@ -54,12 +57,13 @@ export class Archive {
     const reader = new BlockReader(file)
     try {
       const { size } = await file.stat()
-      const options = { autoClose: false, strictFileNames: true, validateEntrySizes: true }
+      const options = { autoClose: false, decodeStrings: false, validateEntrySizes: true }
       const archive = new Archive(await fromRandomAccessReaderPromise(reader, size, options), reader)
       reader.directoryAt = archive.#directoryAt
       return archive
     } catch (error) {
-      await file.close()
+      const kind = await otherKindOf(file).finally(() => file.close())
+      if (kind) throw new InvalidRequest(`This is ${kind}, whatever its name says. Pack the folder as a zip archive.`)
       throw refusal(error)
     }
   }
@@ -170,9 +174,11 @@ export class Archive {
     try {
       for await (const entry of this.#zip.eachEntry()) {
         await this.#giveTurn()
-        // macOS writes names in decomposed form.
-        const path = entry.fileName.normalize('NFC')
+        const { path, guessed } = nameOf(entry)
         checkEntry(entry, path, isJunkFile(path))
+        entries.push({ path, size: entry.uncompressedSize, guessed, entry })
+        // Folders are not published, and some tools list them again for each file.
+        if (path.endsWith('/')) continue
         const key = path.toLowerCase()
         const same = names.get(key)
         if (same !== undefined) {
@@ -183,7 +189,6 @@ export class Archive {
           )
         }
         names.set(key, path)
-        entries.push({ path, size: entry.uncompressedSize, entry })
       }
     } catch (error) {
       throw refusal(error)
@@ -211,9 +216,28 @@ function checkEntry(entry: Entry, path: string, isJunkFile: boolean): void {
   const isFolder = path.endsWith('/')
   if (isFolder && entry.uncompressedSize > 0) throw refuse('is a folder with content of its own')
   if (!isFolder && type === FOLDER) throw refuse('is a folder by its mode and a file by its name')
-  if (isJunkFile) return
+  if (isJunkFile || path === TOP_FOLDER) return
   const fault = pathProblem(isFolder ? path.slice(0, -1) : path)
   if (fault) throw refuse(fault)
+}
+
+/** The first bytes of archives that people rename to .zip. */
+const OTHER_KINDS: readonly [kind: string, at: number, bytes: string][] = [
+  ['a RAR archive', 0, '526172211a07'],
+  ['a 7z archive', 0, '377abcaf271c'],
+  ['a gzip archive', 0, '1f8b'],
+  ['an xz archive', 0, 'fd377a585a00'],
+  ['a bzip2 archive', 0, '425a68'],
+  ['a zstd archive', 0, '28b52ffd'],
+  ['a tar archive', 257, '7573746172'],
+]
+const HEAD_BYTES = 512
+
+/** Returns what a file is that is no zip archive, if it is another archive. */
+async function otherKindOf(file: FileHandle): Promise<string | undefined> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
+  const head = buffer.toString('hex', 0, bytesRead)
+  return OTHER_KINDS.find(([, at, bytes]) => head.startsWith(bytes, at * 2))?.[0]
 }
 
 /** Checks that no entries share bytes, because that would expand kilobytes into gigabytes. */

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { deflateRawSync } from 'node:zlib'
 import t, { type Test } from 'tap'
-import { Archive } from '../../../core/data/zip-archive.ts'
-import { amount } from '../../kit/extent.ts'
-import { zip, zipOf } from '../../plugins/deploy/zip-writer.ts'
+import { Archive } from '../../../../core/data/zip/zip-archive.ts'
+import { amount } from '../../../kit/extent.ts'
+import { zip, zipOf } from '../../../plugins/deploy/zip-writer.ts'
 
 async function opened(t: Test, bytes: Buffer): Promise<Archive> {
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-zip-'))

@@ -1,0 +1,24 @@
+/** Mistakes in what happens to the builds that people publish: archives, names, caching, serving. */
+export default [
+  {
+    name: 'archive: a name without the flag is never UTF-8',
+    in: 'core/data/zip',
+    find: 'unicodePathOf(entry) ?? utf8(entry.fileNameRaw)',
+    replace: 'unicodePathOf(entry)',
+    tests: ['plugins/deploy/zip'],
+  },
+  {
+    name: 'archive: a Unicode path of another name counts',
+    in: 'core/data/zip',
+    find: 'if (data.readUInt32LE(1) === crc32(fileNameRaw)) return',
+    replace: 'return',
+    tests: ['plugins/deploy/zip'],
+  },
+  {
+    name: 'archive: a name is checked before it is normalised',
+    in: 'core/data/zip',
+    find: 'const fault = pathProblem(isFolder ? path.slice(0, -1) : path)',
+    replace: "const fault = pathProblem(entry.fileNameRaw.toString('latin1').replace(/[\\\\/]$/, ''))",
+    tests: ['plugins/deploy/zip'],
+  },
+]
