@@ -30,6 +30,8 @@ export interface Target {
   uploads: string[]
   /** The builders of `BODIES` for a route whose work its schema does not tell. */
   bodies: string[]
+  /** Whether the bodies of `BODIES` are enough, if there are any. */
+  few: boolean
   /** Values for fields by their names, such as ids of what the caller owns. */
   known: Record<string, unknown>
 }
@@ -364,6 +366,7 @@ export function* inputsOf(target: Target): Generator<Input> {
     const [type, text] = (BODIES[name] as (target: Target) => [string, string])(target)
     yield { name, url, headers: { 'content-type': type }, body: Buffer.from(text) }
   }
+  if (target.few && target.bodies.length > 0) return
   if (target.uploads.length > 0) {
     for (const upload of target.uploads) {
       const file = (UPLOADS[upload] as () => UploadedFile)()
