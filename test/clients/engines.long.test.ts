@@ -19,7 +19,6 @@ const programs = join(root, 'test/fixtures/engines')
 /** The page of a player whose game is plain JavaScript. */
 const SECOND = `<!doctype html><title>Second</title><script type="module">
 import { join } from '/__service/multiplayer.js'
-import { timeLimit } from '../kit/time-limit.ts'
 window.heard = []
 const room = window.room = await join('lobby')
 room.on('message', (type, data) => heard.push([type, data]))
