@@ -210,4 +210,11 @@ export default [
     replace: 'keptBytes: usage.keptBytes - 0 * freed })',
     tests: ['plugins/saves/ends'],
   },
+  {
+    name: 'an export reads the whole of a list at once',
+    in: 'core/http',
+    find: 'await read(after, ROWS)',
+    replace: 'await read(after, ROWS * 1000)',
+    tests: ['system/large-exports'],
+  },
 ]
