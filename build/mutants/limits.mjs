@@ -217,4 +217,18 @@ export default [
     replace: 'await read(after, ROWS * 1000)',
     tests: ['system/large-exports'],
   },
+  {
+    name: 'a player registers any number of OAuth applications',
+    in: 'plugins/oauth-idp/apps',
+    find: 'await mustHaveRoomForApp(em, { db, ownerId: app.ownerId, most })',
+    replace: '',
+    tests: ['docs/limits'],
+  },
+  {
+    name: 'a player signs in any number of command lines',
+    in: 'plugins/tokens',
+    find: "if (Number(existing?.tokens) >= most) throw new TooManyTokens(most, 'CLI')",
+    replace: '',
+    tests: ['plugins/oauth-idp/device'],
+  },
 ]
