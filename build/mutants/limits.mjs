@@ -210,4 +210,25 @@ export default [
     replace: 'keptBytes: usage.keptBytes - 0 * freed })',
     tests: ['plugins/saves/ends'],
   },
+  {
+    name: 'an export reads the whole of a list at once',
+    in: 'core/http',
+    find: 'await read(after, ROWS)',
+    replace: 'await read(after, ROWS * 1000)',
+    tests: ['system/large-exports'],
+  },
+  {
+    name: 'a player registers any number of OAuth applications',
+    in: 'plugins/oauth-idp/apps',
+    find: 'await mustHaveRoomForApp(em, { db, ownerId: app.ownerId, most })',
+    replace: '',
+    tests: ['docs/limits'],
+  },
+  {
+    name: 'a player signs in any number of command lines',
+    in: 'plugins/tokens',
+    find: "if (Number(existing?.tokens) >= most) throw new TooManyTokens(most, 'CLI')",
+    replace: '',
+    tests: ['plugins/oauth-idp/device'],
+  },
 ]

@@ -3,7 +3,7 @@ export default [
   {
     name: 'a player makes tokens without number',
     in: 'plugins/tokens',
-    find: '>= most) throw new TooManyTokens(most)',
+    find: ">= most) throw new TooManyTokens(most, 'API')",
     replace: '< 0) throw new TooManyTokens(most)',
     tests: ['docs/limits'],
   },

@@ -1,4 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import Type, { type Static, type TSchema } from 'typebox'
+
+/** The number of rows that `inPages` reads at once. */
+const ROWS = 100
 
 /** The query parameters of every list. */
 export const PageQuery = Type.Object({
@@ -23,6 +27,24 @@ export function cutPage<Row extends { id: string }>(
 ): { page: Row[]; nextCursor: string | null } {
   const page = rows.slice(0, limit)
   return { page, nextCursor: rows.length > limit ? (page.at(-1)?.id ?? null) : null }
+}
+
+/**
+ * Reads rows of any number in pages, each in a turn of the event loop of its own. There is always one page, which can
+ * be empty.
+ *
+ * @param read returns at most `limit` rows that follow the row `after` in an order that is unique; null for the first
+ */
+export async function* inPages<Row>(
+  read: (after: Row | null, limit: number) => Promise<Row[]>,
+): AsyncGenerator<Row[], void> {
+  let after: Row | null = null
+  do {
+    const page: Row[] = await read(after, ROWS)
+    yield page
+    after = page.length < ROWS ? null : (page.at(-1) ?? null)
+    await nextTurn()
+  } while (after !== null)
 }
 
 /** The greatest values that columns take: `integer` of PostgreSQL, and the last instant that it reads as text. */

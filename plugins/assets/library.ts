@@ -1,6 +1,6 @@
 import type { Parameter } from '../../core/data/database.ts'
 import { tagOfTerm, termOfTag, termsOfQuery } from '../../core/data/search-terms.ts'
-import { cutPage } from '../../core/http/pagination.ts'
+import { cutPage, inPages } from '../../core/http/pagination.ts'
 import { type AssetReader, readAssets } from './read-assets.ts'
 import type { AssetRecord } from './record.ts'
 import type { AssetQuery } from './schemas.ts'
@@ -42,15 +42,28 @@ export class Library {
     return { assets: page, nextCursor }
   }
 
-  /** Exports a player's assets: their metadata, and the addresses of their files. */
-  async export(ownerId: string): Promise<unknown[]> {
-    const assets = await readAssets(this.#parts, { where: 'a.owner_id = ?', values: [ownerId], limit: 1_000_000 })
-    return assets.map(
-      ({ lodSha256: _, thumbnailSha256: __, humanoid: ____, preparedBy: _____, appeal: ______, files, ...asset }) => ({
-        ...asset,
-        files: files.map(({ crc32: ___, ...file }) => file),
-      }),
-    )
+  /** Exports a player's assets in pages: their metadata, and the addresses of their files. */
+  async *export(ownerId: string): AsyncGenerator<unknown[]> {
+    const pages = inPages<AssetRecord>((after, limit) => {
+      const where = after ? 'a.owner_id = ? and a.id < ?' : 'a.owner_id = ?'
+      return readAssets(this.#parts, { where, values: after ? [ownerId, after.id] : [ownerId], limit })
+    })
+    for await (const assets of pages) {
+      yield assets.map(
+        ({
+          lodSha256: _,
+          thumbnailSha256: __,
+          humanoid: ____,
+          preparedBy: _____,
+          appeal: ______,
+          files,
+          ...asset
+        }) => ({
+          ...asset,
+          files: files.map(({ crc32: ___, ...file }) => file),
+        }),
+      )
+    }
   }
 
   /** Lists the most frequent tags of public assets with their counts. */

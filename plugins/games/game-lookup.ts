@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Parameter } from '../../core/data/database.ts'
 import { TtlCache } from '../../core/data/ttl-cache.ts'
 import { NotFound } from '../../core/errors.ts'
-import { cutPage, type PageQuery } from '../../core/http/pagination.ts'
+import { cutPage, inPages, type PageQuery } from '../../core/http/pagination.ts'
 import { isId } from '../../core/ids.ts'
 import { SLUG_REST_MS } from './addresses/slugs.ts'
 import { GameRow } from './entities.ts'
@@ -240,9 +240,12 @@ export class GameLookup {
     return { games: page, nextCursor }
   }
 
-  /** Returns all of the owner's games, for their data export. */
-  async export(ownerId: string): Promise<Game[]> {
-    return readGames(this.#parts, { where: 'g.owner_id = ?', order: 'g.id', values: [ownerId], limit: 1_000_000 })
+  /** Returns all of the owner's games in pages, for their data export. */
+  export(ownerId: string): AsyncGenerator<Game[]> {
+    const about = { where: 'g.owner_id = ? and g.id > ?', order: 'g.id' }
+    return inPages<Game>((after, limit) =>
+      readGames(this.#parts, { ...about, values: [ownerId, after?.id ?? ''], limit }),
+    )
   }
 
   /** Notifies every node of a changed game, after the transaction. @param slugBefore the former slug if it changed */

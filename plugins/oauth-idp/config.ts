@@ -100,6 +100,11 @@ export const OAuthConfig = Section(
 export type OAuthConfig = Static<typeof OAuthConfig>
 
 export const authLimits = {
+  applicationsPerPlayer: Type.Integer({
+    default: 100,
+    minimum: 1,
+    description: 'OAuth applications of one player, without those of games that are hosted here.',
+  }),
   signInAttemptsPerMinute: Type.Integer({
     default: 10,
     minimum: 1,

@@ -31,6 +31,11 @@ export const AppSuspended = defineError(
   409,
   'The game of this application is suspended; the application stays linked to it.',
 )
+export const TooManyApplications = defineError(
+  'too_many_applications',
+  409,
+  'You have %s applications, as many as one may; delete one.',
+)
 export const UpstreamFailed = defineError(
   'upstream_error',
   502,

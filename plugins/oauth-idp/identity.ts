@@ -126,7 +126,9 @@ export class Identity {
     })
     this.sessions = new Sessions({ db, clock, events, portal: origins.portal })
     const { suspendedClients } = this
-    this.apps = new Apps({ db, clock, events, log: app.log, lan: !origins.secure, suspendedClients })
+    const { applicationsPerPlayer } = limits
+    const appsContext = { db, clock, events, log: app.log, lan: !origins.secure, suspendedClients }
+    this.apps = new Apps({ ...appsContext, applicationsPerPlayer })
     this.pageOrigins = new PageOrigins({ db, clock, events })
     this.signIns = new SignIns({ db, clock, log: app.log })
     this.builtins = new BuiltinClients(this.apps)

@@ -59,7 +59,7 @@ interface TokensContext {
   clock: Clock
   events: Events
   log: FastifyBaseLogger
-  /** The most API tokens of one player, with those that expired in the last 90 days. */
+  /** The most API tokens of one player, with those that expired in the last 90 days, and the most CLI tokens. */
   tokensPerPlayer: number
   /** Whether a player exists and is not disabled; synchronous if this is cached. */
   isActive(playerId: string): Promise<boolean> | boolean
@@ -120,7 +120,7 @@ export class Tokens {
       if (db.dialect === 'postgres') {
         await em.execute('select id from players where id = ? for no key update', [playerId])
       }
-      if (kind === 'api' && (await em.count(ApiToken, { playerId, kind })) >= most) throw new TooManyTokens(most)
+      if (kind === 'api' && (await em.count(ApiToken, { playerId, kind })) >= most) throw new TooManyTokens(most, 'API')
       await em.insert(ApiToken, row)
     })
     return { ...toToken(row), token }
@@ -130,12 +130,20 @@ export class Tokens {
    * Creates the token of the CLI's sign-in, in the caller's transaction: full access until it is revoked.
    *
    * @returns the token, which is not stored
+   * @throws TooManyTokens
    */
   async createForCli(
     statements: Statements,
     { playerId, label }: { playerId: string; label: string },
   ): Promise<string> {
-    const createdAt = this.#context.clock.now()
+    const { db, clock, tokensPerPlayer: most } = this.#context
+    if (db.dialect === 'postgres') {
+      await statements.query('select id from players where id = ? for no key update', [playerId])
+    }
+    const count = "select count(*) as tokens from api_tokens where player_id = ? and kind = 'cli'"
+    const [existing] = await statements.query<{ tokens: number | string }>(count, [playerId])
+    if (Number(existing?.tokens) >= most) throw new TooManyTokens(most, 'CLI')
+    const createdAt = clock.now()
     const token = newToken('cli')
     const prefix = token.slice(0, PREFIX_LENGTH)
     await statements.execute(

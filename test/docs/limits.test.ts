@@ -96,6 +96,15 @@ const THINGS: Record<string, { value: number; of: (world: World) => Promise<Thin
       }
     },
   },
+  applicationsPerPlayer: {
+    value: 2,
+    of: async ({ player }) => ({
+      at: 2,
+      make: (n) =>
+        player.post('/api/oauth/apps', { name: `App ${n}`, redirectUris: [`https://app${n}.example.com/callback`] }),
+      free: ({ body: { id } }) => player.delete(`/api/oauth/apps/${id}`),
+    }),
+  },
   tokensPerPlayer: {
     value: 3,
     // The program of the test has one.

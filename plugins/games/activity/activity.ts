@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import { deleteInBatches, type Parameter } from '../../../core/data/database.ts'
-import { cutPage, type PageQuery } from '../../../core/http/pagination.ts'
+import { cutPage, inPages, type PageQuery } from '../../../core/http/pagination.ts'
 import type { Author } from '../../../core/observe/author.ts'
 import type { ActivityEntry } from './schemas.ts'
 
@@ -44,14 +44,30 @@ export class Activity {
     return { activity: await this.#entriesOf(page), nextCursor }
   }
 
-  /** Returns the changes of all games of a player, for their data export. */
-  async export(ownerId: string): Promise<(ActivityEntry & { gameId: string })[]> {
-    const rows = await this.#parts.db.query<StoredRow>(
-      `select ${COLUMNS} from game_activity where game_id in (select id from games where owner_id = ?) order by id`,
-      [ownerId],
-    )
-    const entries = await this.#entriesOf(rows)
-    return entries.map((entry, index) => ({ gameId: rows[index]?.game_id ?? '', ...entry }))
+  /** Returns the changes of all games of a player in pages, game by game, for their data export. */
+  async *export(ownerId: string): AsyncGenerator<(ActivityEntry & { gameId: string })[]> {
+    const { db } = this.#parts
+    yield []
+    const ofGame = (id: string) =>
+      inPages<StoredRow>((after, limit) =>
+        db.query(`select ${COLUMNS} from game_activity where game_id = ? and id > ? order by id limit ?`, [
+          ...[id, after?.id ?? ''],
+          limit,
+        ]),
+      )
+    for await (const games of this.#gamesOf(ownerId)) {
+      for (const { id: gameId } of games) {
+        for await (const rows of ofGame(gameId)) {
+          yield (await this.#entriesOf(rows)).map((entry) => ({ gameId, ...entry }))
+        }
+      }
+    }
+  }
+
+  #gamesOf(ownerId: string) {
+    const { db } = this.#parts
+    const sql = 'select id from games where owner_id = ? and id > ? order by id limit ?'
+    return inPages<{ id: string }>((after, limit) => db.query(sql, [ownerId, after?.id ?? '', limit]))
   }
 
   /** Deletes the changes of all games of a player, in the transaction that ends the account. */

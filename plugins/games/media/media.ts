@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import { NotFound } from '../../../core/errors.ts'
+import { inPages } from '../../../core/http/pagination.ts'
 import { newId } from '../../../core/ids.ts'
 import { assertRoom, type Range } from '../../../drivers/storage/interface.ts'
 import { recordActivity } from '../activity/record.ts'
@@ -17,6 +18,8 @@ import { STORED_KIND } from './stored-bytes.ts'
 export const MOST_MEDIA = 12
 /** The maximum age of an upload that is stored but not yet recorded in the database. */
 const UNDER_WAY_MS = 24 * 3_600_000
+/** The number of blobs that are compared with the rows of all games at once: a few megabytes of keys. */
+const SWEPT = 50_000
 
 type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'config' | 'quotas' | 'storage' | 'workerPrograms'> & {
   games: GameLookup
@@ -118,16 +121,32 @@ export class Media {
 
   /** Removes blobs of no game: of uploads interrupted before their row was written, and of purged games. */
   async sweep(signal: AbortSignal): Promise<void> {
-    const { db, clock, storage } = this.#parts
+    const { clock, storage } = this.#parts
     const before = clock.now().getTime() - UNDER_WAY_MS
-    const shown = new Set<string>()
-    for (const { media } of await db.query<{ media: string }>('select media from games')) {
-      for (const { id } of JSON.parse(media) as StoredMedia[]) shown.add(mediaKey(id))
+    const some = new Set<string>()
+    const deleteOrphaned = async () => {
+      // An upload that old is in its game's row already, or never will be.
+      for await (const games of this.#allOfGames()) {
+        for (const { id } of games.flatMap(({ media }) => JSON.parse(media) as StoredMedia[])) some.delete(mediaKey(id))
+        if (signal.aborted) return
+      }
+      for (const key of some) {
+        if (signal.aborted) return
+        await storage.delete(key)
+      }
+      some.clear()
     }
     for await (const { key, modifiedAt } of storage.list(MEDIA_PREFIX)) {
+      if (modifiedAt.getTime() < before) some.add(key)
+      if (some.size >= SWEPT) await deleteOrphaned()
       if (signal.aborted) return
-      if (!shown.has(key) && modifiedAt.getTime() < before) await storage.delete(key)
     }
+    if (some.size > 0) await deleteOrphaned()
+  }
+
+  #allOfGames() {
+    const sql = 'select id, media from games where id > ? order by id limit ?'
+    return inPages<{ id: string; media: string }>((after, limit) => this.#parts.db.query(sql, [after?.id ?? '', limit]))
   }
 
   /** Changes a game's row under a lock, so that concurrent uploads are all kept. */

@@ -3,6 +3,7 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import { isUniqueViolation } from '../../../core/data/database.ts'
 import { Conflict, InvalidRequest } from '../../../core/errors.ts'
+import { inPages } from '../../../core/http/pagination.ts'
 import { newId } from '../../../core/ids.ts'
 import { ReportDecision, ReportRow } from '../entities.ts'
 import { OwnThing } from '../errors.ts'
@@ -94,9 +95,12 @@ export class Reports {
   }
 
   /** Returns the reports of a player, for their data export. */
-  async export(playerId: string): Promise<Report[]> {
-    const rows = await this.#parts.db.em().find(ReportRow, { reporterId: playerId }, { orderBy: { id: 'desc' } })
-    return rows.map(describe)
+  async *export(playerId: string): AsyncGenerator<Report[]> {
+    const pages = inPages<ReportRow>((after, limit) => {
+      const where = { reporterId: playerId, ...(after && { id: { $lt: after.id } }) }
+      return this.#parts.db.em().find(ReportRow, where, { orderBy: { id: 'desc' }, limit })
+    })
+    for await (const rows of pages) yield rows.map(describe)
   }
 
   /**

@@ -15,6 +15,7 @@ import type { SigningAlgorithm } from '../oauth/signing-keys.ts'
 import { PlayerRow } from '../players/entities.ts'
 import { fieldError } from '../players/profile.ts'
 import { hashSecret } from '../secret-hash.ts'
+import { mustHaveRoomForApp } from './app-limit.ts'
 import { type ClientRow, clientOf, FIND_CLIENT, type OAuthClient, unstoredClient } from './client.ts'
 import { OAuthAppRow, SignInCount } from './entities.ts'
 import { isMetadataUrl, metadataClientId } from './metadata-url.ts'
@@ -56,6 +57,7 @@ interface AppsContext {
   /** Whether the platform is reached over plain HTTP. */
   lan: boolean
   suspendedClients: SuspendedClients
+  applicationsPerPlayer: number
 }
 
 const LAST_USED_PRECISION_MS = 60_000
@@ -119,11 +121,15 @@ export class Apps {
   /**
    * Creates an application for its owner.
    *
-   * @throws InvalidRequest for its redirect URIs; NotFound for another player's game
+   * @throws InvalidRequest for its redirect URIs; NotFound for another player's game; TooManyApplications
    */
   async register(app: NewApp): Promise<AppWithSecret> {
     const game = app.gameId === null ? null : await this.#checkGame(app.ownerId, app.gameId)
-    const made = await this.create(this.#context.db.em(), { ...app, gameId: game?.id ?? null })
+    const { db, applicationsPerPlayer: most } = this.#context
+    const made = await db.transaction(async (em) => {
+      await mustHaveRoomForApp(em, { db, ownerId: app.ownerId, most })
+      return this.create(em, { ...app, gameId: game?.id ?? null })
+    })
     await this.announce(made)
     return made
   }

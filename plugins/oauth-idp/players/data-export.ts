@@ -3,10 +3,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ExportUnderWay } from '../errors.ts'
 
 /**
- * Exports a plugin's data about a player: plain data without secrets, or JSON text in parts where it may be more than a
- * few megabytes.
+ * Exports a plugin's data about a player: plain data without secrets. Where players choose how much it is, these are the
+ * pages of a list, or JSON text in parts.
  */
-export type Exporter = (playerId: string) => Promise<unknown> | AsyncIterable<string>
+export type Exporter = (playerId: string) => Promise<unknown> | AsyncIterable<string | readonly unknown[]>
 
 /** The elements of a list that are written in one turn of the event loop. */
 const ELEMENTS_AT_ONCE = 200
@@ -34,11 +34,28 @@ export class DataExport {
     for (const [name, exporter] of this.exporters) {
       yield `,\n${JSON.stringify(name)}:`
       const part = exporter(playerId)
-      if (Symbol.asyncIterator in part) yield* part
+      if (Symbol.asyncIterator in part) yield* textOfParts(part)
       else yield* textOf(await part)
     }
     yield '}\n'
   }
+}
+
+/** Writes pages as one list, and leaves text as it is. */
+async function* textOfParts(parts: AsyncIterable<string | readonly unknown[]>): AsyncGenerator<string> {
+  let elements = 0
+  let isList = false
+  for await (const part of parts) {
+    if (typeof part === 'string') {
+      yield part
+      continue
+    }
+    if (!isList) yield '['
+    isList = true
+    if (part.length > 0) yield `${elements > 0 ? ',' : ''}${JSON.stringify(part, null, 1).slice(1, -1)}`
+    elements += part.length
+  }
+  if (isList) yield ']'
 }
 
 async function* textOf(value: unknown): AsyncGenerator<string> {

@@ -23,6 +23,25 @@ const begin = async (
 const poll = (platform: Platform, deviceCode: string, app: Parameters<typeof callEndpoint>[1] = CLI) =>
   callEndpoint(platform.stranger, app, 'token', { grant_type, device_code: deviceCode })
 
+t.test('a player has as many CLI tokens as the limit says, and gets one more when one is revoked', async (t) => {
+  const { platform, player } = await start(t, { tokensPerPlayer: 1 })
+  const approved = async () => {
+    const device = await begin(platform)
+    await player.submit('/oauth/device', { user_code: device.user_code, decision: 'allow' })
+    platform.clock.advance(5000)
+    return device.device_code as string
+  }
+  const api = await player.post('/api/tokens', { label: 'API', scopes: ['games:read'] })
+  t.equal(api.status, 201)
+  const first = await poll(platform, await approved())
+  t.equal(first.status, 200, 'API tokens do not count')
+  const code = await approved()
+  t.match(await poll(platform, code), { status: 409, body: { error_description: /1 CLI tokens/ } })
+  t.equal((await new Client(platform.app, first.body.access_token).delete('/api/cli/tokens')).status, 204)
+  platform.clock.advance(5000)
+  t.equal((await poll(platform, code)).status, 200, 'and the approval was not used up')
+})
+
 t.test('the command line signs in by a code that its player approves, and gets a token of full access', async (t) => {
   const { platform, player } = await start(t)
   const machine = { label: 'laptop at home', machine: 'tower\u202e<b>\n.local' }

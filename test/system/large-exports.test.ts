@@ -1,0 +1,83 @@
+// The data export of an account with more of everything than fits into one page.
+import { writeFile } from 'node:fs/promises'
+import t from 'tap'
+import { inPages } from '../../core/http/pagination.ts'
+import { startPlatform } from '../kit/platform.ts'
+import { sheet } from '../plugins/assets/models.ts'
+
+/** More than one page, and not a multiple of one. */
+const MANY = 450
+/** The greatest part of a file that is in memory at once. */
+const LARGEST_PART = 512 * 1024
+
+t.test('an export reads everything of which players choose the number in pages', async (t) => {
+  const platform = await startPlatform(t)
+  const { app } = platform
+  const { db } = app
+  const player = await platform.signUp({ name: 'Ada' })
+  const other = await platform.signUp({ name: 'Eve' })
+  const game = await platform.game(player, { title: 'Pong', description: 'x'.repeat(2000) })
+  const theirs = await platform.game(other, { title: 'Not hers' })
+  const path = `${app.config.dataDir}/rock.glb`
+  await writeFile(path, await sheet(4))
+  await app.assets.create(player.id, { title: 'Rock', visibility: 'public' }, { path, name: 'rock.glb' })
+  const put = await player.put(`/api/games/${game.id}/draft/files/index.html`, { text: '<p>hello</p>' })
+  t.equal(put.status, 200, put.text)
+  const report = { target: { kind: 'game', id: theirs.id }, category: 'spam', text: 'Spam.' }
+  const reported = await player.post('/api/reports', report)
+  t.ok(reported.status < 300, reported.text)
+
+  /** Copies the only row of the player again and again, with another value in these columns. */
+  const multiply = async (table: string, where: string, keys: readonly string[]) => {
+    const columns = await db.query<{ name: string }>(`select name from pragma_table_info('${table}')`)
+    const names = columns.map(({ name }) => name)
+    const values = names.map((name) => (keys.includes(name) ? `t.${name} || '-' || n.i` : `t.${name}`))
+    await db.execute(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${MANY - 1})
+       insert into ${table} (${names.join(', ')})
+       select ${values.join(', ')} from n, (select * from ${table} where ${where} limit 1) t`,
+      [player.id],
+    )
+  }
+  await multiply('draft_files', 'game_id in (select id from games where owner_id = ?)', ['path'])
+  await multiply('game_activity', 'game_id in (select id from games where owner_id = ?)', ['id'])
+  await multiply('games', 'owner_id = ?', ['id', 'slug'])
+  await multiply('assets', 'owner_id = ?', ['id', 'slug'])
+  await multiply('reports', 'reporter_id = ?', ['id', 'open_key'])
+
+  const parts: string[] = []
+  for await (const part of app.identity.deletion.data.begin(player.id, new Date())) parts.push(String(part))
+  const file = JSON.parse(parts.join(''))
+  const distinct = (list: object[], key: string) =>
+    new Set(list.map((entry) => (entry as Record<string, unknown>)[key]))
+  t.equal(distinct(file.games, 'id').size, MANY)
+  t.equal(distinct(file.assets, 'id').size, MANY)
+  t.equal(distinct(file.drafts, 'path').size, MANY)
+  t.equal(distinct(file.reports, 'id').size, MANY)
+  t.ok(distinct(file.activity, 'id').size >= MANY)
+  for (const name of ['games', 'assets', 'drafts', 'reports', 'activity']) {
+    t.equal(file[name].length, new Set(file[name].map((entry: object) => JSON.stringify(entry))).size, 'each once')
+  }
+  t.notMatch(JSON.stringify(file.games), 'Not hers')
+  t.ok(Math.max(...parts.map(({ length }) => length)) < LARGEST_PART, 'in small parts')
+
+  parts.length = 0
+  for await (const part of app.identity.deletion.data.begin(other.id, new Date())) parts.push(String(part))
+  t.match(JSON.parse(parts.join('')), { games: [{ title: 'Not hers' }], assets: [], drafts: [], reports: [] })
+})
+
+t.test('pages go on behind the last row until one is not full', async (t) => {
+  const pagesOf = async (rows: number) => {
+    const asked: (number | null)[] = []
+    const pages = inPages<number>(async (after, limit) => {
+      asked.push(after)
+      const start = after ?? 0
+      return Array.from({ length: Math.min(limit, rows - start) }, (_, index) => start + index + 1)
+    })
+    const read = (await Array.fromAsync(pages)).map(({ length }) => length)
+    return { asked, read }
+  }
+  t.same(await pagesOf(0), { asked: [null], read: [0] }, 'an empty list has a page too')
+  t.same(await pagesOf(450), { asked: [null, 100, 200, 300, 400], read: [100, 100, 100, 100, 50] })
+  t.same(await pagesOf(100), { asked: [null, 100], read: [100, 0] })
+})
