@@ -31,6 +31,11 @@ export const AppSuspended = defineError(
   409,
   'The game of this application is suspended; the application stays linked to it.',
 )
+export const LastSignInMethod = defineError(
+  'last_sign_in_method',
+  409,
+  'This is the only way to sign in to this account. First set a password, or add a passkey or another account.',
+)
 export const UpstreamFailed = defineError(
   'upstream_error',
   502,
