@@ -96,7 +96,7 @@ class Backups {
       const latest = (await namesOn(await this.#place.shelf())).at(-1)
       return !latest || timeOf(latest) < since
     } catch (error) {
-      this.#app.log.error({ err: error }, 'the destination of the scheduled backups can not be reached')
+      this.#app.log.error({ err: error }, 'the destination of the scheduled backups cannot be reached')
       await this.#note('warning', `The destination of the scheduled backups can’t be reached: ${sentenceOf(error)}`)
       return false
     }

@@ -45,7 +45,7 @@ t.test('a backup of a running platform is restored into a new folder, and runs',
   await revived.says('"ready"')
 })
 
-t.test('what can not be backed up or restored is one sentence', async (t) => {
+t.test('what cannot be backed up or restored is one sentence', async (t) => {
   const cwd = temporaryFolder(t)
   t.match(await run(t, ['backup', 'copy.tar'], { cwd }), {
     code: 1,

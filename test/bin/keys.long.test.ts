@@ -72,7 +72,7 @@ t.test('players go on through an overlap, and stolen keys let nobody stay', asyn
   t.equal(await isSignedIn(await signInAt(port, game, portalCookie)), true, 'and back in')
 })
 
-t.test('what can not be turned over is one sentence', async (t) => {
+t.test('what cannot be turned over is one sentence', async (t) => {
   const cwd = temporaryFolder(t)
   t.match(await run(t, ['keys', 'rotate'], { cwd }), { code: 1, stderr: /^There is no data folder [^\n]+\n$/ })
   t.match(await run(t, ['keys', 'rotate', 'everything'], { cwd }), {

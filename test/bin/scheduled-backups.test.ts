@@ -159,7 +159,7 @@ t.test('what interrupted backups left is removed before the next one', async (t)
   t.equal(left.length, own.length + 1)
 })
 
-t.test('a bucket that can not be reached does not keep the platform from starting', async (t) => {
+t.test('a bucket that cannot be reached does not keep the platform from starting', async (t) => {
   const access = { endpoint: 'http://127.0.0.1:1', region: 'x', accessKeyId: 'x', secretAccessKey: 'x' }
   const to = { driver: 's3', ...access, bucket: 'backups', prefix: '', forcePathStyle: true }
   const app = await schedule(t, folderOf(t), to)

@@ -157,7 +157,7 @@ t.test('a sign-in that began at another name of the machine says so, and begins 
   t.same(await opened.session(), { signedIn: false })
 })
 
-t.test('a portal that can not be asked is a gateway error', async (t) => {
+t.test('a portal that cannot be asked is a gateway error', async (t) => {
   const { player, settings } = await elsewhere()
   for (const [portal, message] of [
     [() => Promise.reject(new TypeError('fetch failed')), /could not be asked/],
@@ -356,7 +356,7 @@ t.test('other methods, unknown addresses and service workers are refused; other 
   )
 })
 
-t.test('settings that can not work are refused, all at once, with what to do', async (t) => {
+t.test('settings that cannot work are refused, all at once, with what to do', async (t) => {
   const problem = (settings: AuthSettings) => {
     try {
       createAuth(settings)
