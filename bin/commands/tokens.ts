@@ -7,7 +7,7 @@ export function configure(tokens: Command, installation: Installation): void {
     runClient(options, installation, work)
   tokens
     .description(
-      'The tokens of this machine. A token can not list, create or revoke other tokens, which limits a theft: ' +
+      'The tokens of this machine. A token cannot list, create or revoke other tokens, which limits a theft: ' +
         'your settings in a browser do that, and `create` opens them.',
     )
     .addHelpText(

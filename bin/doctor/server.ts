@@ -184,7 +184,7 @@ async function bus(loaded: LoadedConfig): Promise<Check> {
 async function mail(loaded: LoadedConfig): Promise<Check> {
   const { driver } = loaded.config.mail as { driver: string }
   if (driver === 'log') {
-    const hint = 'Then players can not reset a password by themselves. Set mail: { driver: smtp, url, from }.'
+    const hint = 'Then players cannot reset a password by themselves. Set mail: { driver: smtp, url, from }.'
     return warning('Mail', 'messages are only written to the log', hint)
   }
   const instance = await openDriver<Mail>(loaded, 'mail', loaded.config.dataDir)

@@ -5,14 +5,14 @@ export default [
     in: 'core/images',
     find: 'if (count > MOST_SCANS) throw',
     replace: 'if (count < 0) throw',
-    tests: ['core/images/structure'],
+    tests: ['core/images/decoding-limits'],
   },
   {
     name: 'the chunks of a picture are not counted',
     in: 'core/images',
     find: 'if (count > most) throw',
     replace: 'if (count > bytes) throw',
-    tests: ['core/images/structure'],
+    tests: ['core/images/decoding-limits'],
   },
   {
     name: 'a player with many tasks goes before others',

@@ -154,4 +154,18 @@ export default [
     replace: '',
     tests: ['system/ended-games'],
   },
+  {
+    name: 'a score is stored in a game that has ended',
+    in: 'plugins/scores',
+    find: 'await this.#parts.games.mustStillBeOpen(statements, gameId)\n',
+    replace: '\n',
+    tests: ['plugins/scores/scores'],
+  },
+  {
+    name: 'the tags of a hidden game stay in the catalog',
+    in: 'plugins/games/catalog',
+    find: 'this.#uncounted.add(id)\n        this.#tags = null\n',
+    replace: 'this.#uncounted.add(id)\n',
+    tests: ['system/hidden-games'],
+  },
 ]

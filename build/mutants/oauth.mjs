@@ -333,4 +333,25 @@ export default [
     replace: 'counter',
     tests: ['plugins/oauth-idp/postgres'],
   },
+  {
+    name: 'the only way to sign in is removed',
+    in: 'plugins/oauth-idp',
+    find: 'if (before > 0 && (await this.#countLasting(em, playerId)) === 0) throw new LastSignInMethod()',
+    replace: 'if (before < 0) throw new LastSignInMethod()',
+    tests: ['plugins/oauth-idp/upstream'],
+  },
+  {
+    name: 'a passkey of another host counts as a way to sign in',
+    in: 'plugins/oauth-idp',
+    find: '{ playerId, $or: [{ rpId: null }, { rpId: this.#host }] }',
+    replace: '{ playerId }',
+    tests: ['plugins/oauth-idp/upstream'],
+  },
+  {
+    name: 'the reason of a provider has characters that nobody sees',
+    in: 'plugins/oauth-idp',
+    find: "[...visibleText(description.replace(/\\p{Cc}+/gu, ' '))]",
+    replace: '[...description.trim()]',
+    tests: ['plugins/oauth-idp/upstream'],
+  },
 ]

@@ -99,7 +99,7 @@ export class Saves {
     await this.#player()
     // A device without a player has no copy of an account's saves, so only the server can tell, however slow it is.
     if (!this.#isConfirmed && this.#account === '') await this.#confirm()
-    if (!this.#isKnown) throw new SaveError('offline', 'The server can not be reached.')
+    if (!this.#isKnown) throw new SaveError('offline', 'The server cannot be reached.')
     const account = this.#account
     const entry = await this.#entry(account, key)
     if (entry?.pending || account === '') return current(entry)

@@ -119,7 +119,7 @@ const UNREACHABLE: Record<string, string> = {
   ETIMEDOUT: 'no answer in time',
   EHOSTUNREACH: 'no route to it',
   ENETUNREACH: 'the network is unreachable',
-  EAI_AGAIN: 'names can not be looked up; is this machine online?',
+  EAI_AGAIN: 'names cannot be looked up; is this machine online?',
 }
 
 /** Explains a failed connection to the person at the terminal. */

@@ -1,7 +1,7 @@
 import { WorkerPool, WorkTookTooLong } from '../jobs/worker-pool.ts'
 import type { WorkerPrograms } from '../jobs/worker-programs.ts'
 import { ImageRefusal } from './refusal.ts'
-import type { ImageAnswer, ImageTask } from './tasks.ts'
+import type { ImageAnswer, ImageTask } from './worker-messages.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

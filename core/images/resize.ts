@@ -1,8 +1,8 @@
 import type { CanvasKit, Image } from 'canvaskit-wasm'
 import jpeg from 'jpeg-js'
+import { damaged, readStructure } from './decoding-limits.ts'
 import { ImageRefusal } from './refusal.ts'
-import { damaged, readStructure } from './structure.ts'
-import type { ImageTask } from './tasks.ts'
+import type { ImageTask } from './worker-messages.ts'
 
 const JPEG_QUALITY = 88
 

@@ -85,4 +85,4 @@ export interface BlenderExecutor {
   close(): Promise<void>
 }
 
-export const ExecutorUnavailable = defineError('blender_unavailable', 503, 'Blender can not be run: %s')
+export const ExecutorUnavailable = defineError('blender_unavailable', 503, 'Blender cannot be run: %s')

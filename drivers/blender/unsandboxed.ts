@@ -52,7 +52,7 @@ export async function runUnsandboxed(
     return early ?? { ...(await take(run, output)), ...(code === 0 ? {} : { code: code ?? 1 }) }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).syscall?.startsWith('spawn'))
-      throw new ExecutorUnavailable(`${blender} can not be started.`)
+      throw new ExecutorUnavailable(`${blender} cannot be started.`)
     throw error
   } finally {
     await rm(folder, { recursive: true, force: true })

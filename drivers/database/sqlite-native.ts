@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 
-/** The addon, and the path from which a thread of this process can load it again; null where it can not. */
+/** The addon, and the path from which a thread of this process can load it again; null where it cannot. */
 export interface Addon {
   exports: object
   path: string | null
@@ -33,7 +33,7 @@ export function nativeBinding(file: string): { nativeBinding?: string } {
   return loaded ? { nativeBinding: loaded.exports as never } : {}
 }
 
-/** Returns the path of the addon that is in use, for a thread that loads it too; null where a thread can not load it. */
+/** Returns the path of the addon that is in use, for a thread that loads it too; null where a thread cannot load it. */
 export function addonPath(): string | null {
   if (load) return loaded?.path ?? null
   const modules = Object.keys(createRequire(import.meta.url).cache)

@@ -3,7 +3,7 @@ import { defineError } from '../../core/errors.ts'
 export const BlenderNotConfigured = defineError('blender_not_configured', 503, 'This server runs no Blender jobs: %s')
 export const BlenderIncomplete = defineError('blender_incomplete', 503, '%s')
 export const QueueFull = defineError('queue_full', 409, 'You already have %s waiting jobs; wait until one has begun.')
-export const NotCompleted = defineError('conflict', 409, 'This job has not completed, so it can not be continued.')
+export const NotCompleted = defineError('conflict', 409, 'This job has not completed, so it cannot be continued.')
 export const NotCancellable = defineError('conflict', 409, 'This job is over: %s.')
 
 export const NotOver = defineError('conflict', 409, 'This job is not over, or another goes on from its scene.')

@@ -143,7 +143,7 @@ export type Capabilities = Static<typeof Capabilities>
 export const Health = Type.Object({
   executor: Type.String(),
   status: OneOf(['ok', 'incomplete', 'unavailable'], {
-    description: 'incomplete: Blender runs, but can not read and write glTF.',
+    description: 'incomplete: Blender runs, but cannot read and write glTF.',
   }),
   reason: Type.Optional(Type.String()),
   blenderVersion: Nullable(Type.String()),

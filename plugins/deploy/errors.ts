@@ -19,7 +19,7 @@ export const UploadRefused = defineError(
   403,
   'This upload URL is not valid: it was changed, has expired, or belongs to another deploy.',
 )
-export const InvalidRoomScript = defineError('invalid_room_script', 400, '%s can not be a room script: %s.')
+export const InvalidRoomScript = defineError('invalid_room_script', 400, '%s cannot be a room script: %s.')
 export const NothingToRestart = defineError(
   'invalid_request',
   400,

@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
-import type { Parameter } from '../../core/data/database.ts'
+import type { Parameter, Statements } from '../../core/data/database.ts'
 import { TtlCache } from '../../core/data/ttl-cache.ts'
 import { NotFound } from '../../core/errors.ts'
 import { cutPage, inPages, type PageQuery } from '../../core/http/pagination.ts'
@@ -9,7 +9,7 @@ import { SLUG_REST_MS } from './addresses/slugs.ts'
 import { GameRow } from './entities.ts'
 import { Suspended } from './errors.ts'
 import { readGames } from './read-games.ts'
-import { mustStillOwn, mustStillPlay } from './recheck.ts'
+import { mustStillBeOpen, mustStillOwn, mustStillPlay } from './recheck.ts'
 import { isReady } from './record.ts'
 import type { Game } from './schemas.ts'
 import { isShown } from './shown.ts'
@@ -138,6 +138,15 @@ export class GameLookup {
     this.#parts.db.recheck(`game ${gameId}`, (statements) =>
       mustStillPlay(this.#parts.db, statements, gameId, playerId),
     )
+  }
+
+  /**
+   * Checks a game in a transaction of several callers, such as a batch of scores.
+   *
+   * @throws NotFound for a deleted game; Suspended
+   */
+  mustStillBeOpen(statements: Statements, gameId: string): Promise<void> {
+    return mustStillBeOpen(this.#parts.db, statements, gameId)
   }
 
   /** Does the same as `shown` in the caller's transaction, for changes that depend on it. */

@@ -33,3 +33,13 @@ export async function mustStillPlay(db: Dialect, { query }: Statements, id: stri
   if (!isAdmitted) throw new NotFound('game')
   if (game.suspended !== null) throw new Suspended()
 }
+
+/** Checks in a transaction that a game is neither deleted nor suspended. @throws NotFound, Suspended */
+export async function mustStillBeOpen(db: Dialect, { query }: Statements, id: string): Promise<void> {
+  const [game] = await query<{ suspended: unknown }>(
+    `select suspended_at as suspended from games where id = ? and deleted_at is null${lockOf(db)}`,
+    [id],
+  )
+  if (!game) throw new NotFound('game')
+  if (game.suspended) throw new Suspended()
+}

@@ -2,7 +2,7 @@ import { defineError } from '../../core/errors.ts'
 
 export const SubmissionsClosed = defineError('submissions_closed', 409, 'Submissions are closed.')
 export const VotingClosed = defineError('voting_closed', 409, 'Voting is closed.')
-export const OwnGame = defineError('own_game', 403, 'You can not vote for your own game.')
+export const OwnGame = defineError('own_game', 403, 'You cannot vote for your own game.')
 export const NotPlayable = defineError('not_playable', 409, 'Publish a build first, and make the game public.')
 export const CategoriesFixed = defineError(
   'categories_fixed',

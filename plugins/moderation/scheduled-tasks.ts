@@ -9,7 +9,7 @@ const DAY_S = 24 * 3600
 export function registerJobs(app: FastifyInstance, { digest, keepDays }: ModerationConfig): void {
   app.jobs.handle<{ decisionId: string }>(TELL, ({ payload }) => app.moderation.outcomes.tell(payload.decisionId))
   if (digest) app.jobs.every('moderation/digest', DAY_S, () => sendDigest(app))
-  app.jobs.every('moderation/purge', DAY_S, ({ signal }) => purge(app, keepDays, signal))
+  app.jobs.every('moderation/purge', DAY_S, ({ signal }) => sweepReports(app, keepDays, signal))
 }
 
 /** Writes to all staff that reports are open; nothing when none is. */
@@ -29,7 +29,7 @@ export async function sendDigest(app: Pick<FastifyInstance, 'db' | 'identity' | 
 }
 
 /** Deletes closed reports, decisions and messages after their time. */
-export async function purge(
+export async function sweepReports(
   { db, clock }: Pick<FastifyInstance, 'db' | 'clock'>,
   keepDays: number,
   signal: AbortSignal,

@@ -186,7 +186,7 @@ export class ClusterDirectory implements RoomDirectory {
       await this.#ownership.release(this.#rooms.sweep())
       await this.#ownership.maintain()
     } catch (error) {
-      this.#log.warn({ err: error }, 'rooms can not be maintained: the bus does not answer')
+      this.#log.warn({ err: error }, 'rooms cannot be maintained: the bus does not answer')
     }
   }
 

@@ -36,6 +36,11 @@ export const TooManyApplications = defineError(
   409,
   'You have %s applications, as many as one may; delete one.',
 )
+export const LastSignInMethod = defineError(
+  'last_sign_in_method',
+  409,
+  'This is the only way to sign in to this account. First set a password, or add a passkey or another account.',
+)
 export const UpstreamFailed = defineError(
   'upstream_error',
   502,

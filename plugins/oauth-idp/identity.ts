@@ -149,7 +149,10 @@ export class Identity {
     this.consents = new Consents({ db, clock, events })
     const { players, passwords, sessions, apps, consents } = this
     this.consentRules = new ConsentRules({ apps, consents, oauth })
-    const signInMethods = new SignInMethods(clock)
+    const signInMethods = new SignInMethods(clock, {
+      host: new URL(origins.portal).hostname,
+      providers: Object.keys(config.providers),
+    })
     this.signInMethods = signInMethods
     const tokens = new OneTimeTokens({ db, clock, key: app.keys.derive('oauth-idp/one-time-tokens') })
     this.#tokens = tokens
@@ -171,11 +174,12 @@ export class Identity {
       ...around,
       ...site,
       players,
+      signInMethods,
       emails,
       key: app.keys.derive('oauth-idp/passkey-challenges'),
     })
     const providers = Object.entries(config.providers).map(([name, each]) => providerOf(name, each, origins.portal))
-    this.upstream = new Upstream({ ...around, players, tokens, emails, providers })
+    this.upstream = new Upstream({ ...around, players, signInMethods, tokens, emails, providers })
     this.deletion = new AccountDeletion({ db, events, players, sessions, apps, avatars: this.avatars })
     this.administration = new Administration({ ...around, players, tokens, deletion: this.deletion })
   }

@@ -32,7 +32,12 @@ export class Retention {
         const usage = await rows.hold()
         const current = await rows.current(key)
         if (!current) return []
-        const { kept, freed, dueAt } = await rows.prune(key, await rows.versions(key), current.deletedAt, clock.now())
+        const { kept, freed, dueAt } = await rows.sweepVersions(
+          key,
+          await rows.versions(key),
+          current.deletedAt,
+          clock.now(),
+        )
         if (kept.length === 0) {
           await rows.forget(key)
           usage.versionFloor = Math.max(usage.versionFloor, current.version)

@@ -55,7 +55,7 @@ export class RoomSaves {
    * Stores a value, whatever the save had before: it stays as an earlier version. It is durable when this resolves.
    *
    * @param value any JSON value
-   * @throws InvalidRequest for a wrong key, and for a value that JSON can not express
+   * @throws InvalidRequest for a wrong key, and for a value that JSON cannot express
    * @throws RateLimited, and as `Saves.put`
    */
   async set(owner: SaveOwner, key: string, value: unknown): Promise<WrittenSave> {

@@ -180,7 +180,7 @@ export class SaveRows {
    * @param endedAt see `keptOf`
    * @returns the kept versions, the freed bytes, and the time of the next removal
    */
-  async prune(
+  async sweepVersions(
     key: string,
     versions: readonly VersionRow[],
     endedAt: number | null,

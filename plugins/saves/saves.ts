@@ -250,7 +250,12 @@ export class Saves {
     const version = Math.max(usage.versionFloor, current?.version ?? 0) + 1
     const before = current ? await rows.versions(key) : []
     await rows.insertVersion(key, { version, size, contentType, createdAt: at }, value)
-    const { freed, dueAt } = await rows.prune(key, [{ version, size, createdAt: at.getTime() }, ...before], null, at)
+    const { freed, dueAt } = await rows.sweepVersions(
+      key,
+      [{ version, size, createdAt: at.getTime() }, ...before],
+      null,
+      at,
+    )
     await rows.setCurrent(key, { version, size, contentType, updatedAt: at, historyDueAt: dueAt })
     const changed = { ...usage, keys, bytes, keptBytes: usage.keptBytes + size - freed }
     await rows.setUsage(changed.keptBytes > limitBytes ? await this.#bounded(rows, changed, limitBytes) : changed)

@@ -33,10 +33,10 @@ export class Scores {
   readonly boards: Boards
   readonly lists: ScoreLists
   readonly moderation: ScoreModeration
-  readonly #parts: Pick<FastifyInstance, 'db' | 'clock' | 'identity' | 'rateLimiter'>
+  readonly #parts: Pick<FastifyInstance, 'db' | 'clock' | 'identity' | 'games' | 'rateLimiter'>
   readonly #submissions: Submissions
 
-  constructor(parts: Pick<FastifyInstance, 'db' | 'clock' | 'identity' | 'rateLimiter'>) {
+  constructor(parts: Pick<FastifyInstance, 'db' | 'clock' | 'identity' | 'games' | 'rateLimiter'>) {
     this.#parts = parts
     this.boards = new Boards(parts)
     this.lists = new ScoreLists(parts)
@@ -47,18 +47,18 @@ export class Scores {
   /**
    * Stores a score, and returns its place.
    *
-   * @throws NotFound without such a board; Unauthorized without such a player
+   * @throws NotFound without such a board; Suspended; Unauthorized without such a player
    * @throws RateLimited after 10 scores of a player in a minute; a room script has no limit here
    * @throws RoomWritesOnly, KeptOff, ScoreOutOfRange, DetailTooLarge
    */
   async submit({ gameId, boardId, playerId, score, detail, writer }: NewScore): Promise<SubmittedScore> {
-    const { key } = await this.boards.get(gameId, boardId)
+    const board = await this.boards.get(gameId, boardId)
     if (writer === 'players') {
-      await this.#parts.rateLimiter.take(`scores/${key}/${playerId}`, SUBMISSIONS_A_MINUTE, MINUTE_MS)
+      await this.#parts.rateLimiter.take(`scores/${board.key}/${playerId}`, SUBMISSIONS_A_MINUTE, MINUTE_MS)
     }
     const text = detail === undefined || detail === null ? null : JSON.stringify(detail)
     if (text !== null && Buffer.byteLength(text) > DETAIL_BYTES) throw new DetailTooLarge(DETAIL_BYTES)
-    return this.#submissions.submit(key, { playerId, score, detail: text, writer })
+    return this.#submissions.submit(board, { playerId, score, detail: text, writer })
   }
 
   /**

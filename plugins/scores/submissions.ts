@@ -39,19 +39,18 @@ const BATCH = 64
  * with its own result.
  */
 export class Submissions {
-  readonly #parts: Pick<FastifyInstance, 'db' | 'clock' | 'identity'>
+  readonly #parts: Pick<FastifyInstance, 'db' | 'clock' | 'identity' | 'games'>
   readonly #waiting = new Map<string, Waiting[]>()
 
-  constructor(parts: Pick<FastifyInstance, 'db' | 'clock' | 'identity'>) {
+  constructor(parts: Pick<FastifyInstance, 'db' | 'clock' | 'identity' | 'games'>) {
     this.#parts = parts
   }
 
   /**
-   * @param key of the board
-   * @throws NotFound when the board was removed; Unauthorized without such a player
+   * @throws NotFound when the board or its game was removed; Suspended; Unauthorized without such a player
    * @throws RoomWritesOnly, KeptOff, ScoreOutOfRange
    */
-  async submit(key: string, submission: Submission): Promise<SubmittedScore> {
+  async submit({ key, gameId }: Pick<StoredBoard, 'key' | 'gameId'>, submission: Submission): Promise<SubmittedScore> {
     const standing = await this.#parts.identity.players.standing(submission.playerId)
     if (!standing || standing.disabled) throw new Unauthorized('There is no such player.')
     return new Promise((resolve, reject) => {
@@ -60,12 +59,12 @@ export class Submissions {
       else {
         const queue = [{ submission, resolve, reject }]
         this.#waiting.set(key, queue)
-        void this.#store(key, queue)
+        void this.#store(key, gameId, queue)
       }
     })
   }
 
-  async #store(key: string, queue: Waiting[]): Promise<void> {
+  async #store(key: string, gameId: string, queue: Waiting[]): Promise<void> {
     while (queue.length > 0) {
       let batch: Waiting[] = []
       try {
@@ -76,6 +75,7 @@ export class Submissions {
             const submissions = batch.map(({ submission }) => submission)
             const players = submissions.map(({ playerId }) => playerId)
             const present = await this.#parts.identity.players.lockPresent(statements, players)
+            await this.#parts.games.mustStillBeOpen(statements, gameId)
             return storeBatch(statements, { key, batch: submissions, present, now: this.#parts.clock.now() })
           }),
         )

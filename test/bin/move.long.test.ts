@@ -134,7 +134,7 @@ t.test('a platform that serves is moved, and no confirmed write is lost', needsP
   t.same(names('back/gameyard.db'), names('data/gameyard.db'), 'the same rows as before')
 })
 
-t.test('what can not be moved ends with one sentence', async (t) => {
+t.test('what cannot be moved ends with one sentence', async (t) => {
   const cwd = temporaryFolder(t)
   t.equal((await run(t, ['move'], { cwd })).code, 2)
   writeFileSync(join(cwd, 'gameyard.yaml'), stringify(COMMON))

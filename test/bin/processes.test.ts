@@ -226,7 +226,7 @@ inFull(t)?.test('auto starts a process for each core', async (t) => {
   t.equal(await server.stop(), 0)
 })
 
-inFull(t)?.test('connections are handed over where sockets can not be shared', async (t) => {
+inFull(t)?.test('connections are handed over where sockets cannot be shared', async (t) => {
   const server = await startProcesses(t, { env: { GAMEYARD_PORTS: 'handover' } })
   await served(server, 2, 1)
   const load = startLoad(`${server.portal}/healthz`, `localhost:${server.port}`)

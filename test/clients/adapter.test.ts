@@ -140,7 +140,24 @@ t.test('a callback that this browser did not ask for is refused', async (t) => {
   await refused(visitor, back, /began in another browser/)
 })
 
-t.test('a portal that can not be asked is a gateway error', async (t) => {
+t.test('a sign-in that began at another name of the machine says so, and begins again where it ends', async (t) => {
+  const { player, settings } = await elsewhere()
+  const auth = createAuth(settings)
+  // Cookies belong to one name, so a browser at 127.0.0.1 sends others than at localhost.
+  const [opened, registered] = [visit(auth), visit(auth)]
+  const start = await opened.ask('/auth/service/start')
+  const back = await approved(platform, player, String(start.headers.get('location')))
+  const page = await registered.ask(back, { headers: { accept: 'text/html' } })
+  t.equal(page.status, 400)
+  const text = await page.text()
+  t.match(text, /This sign-in .* began in another browser or at another address\./)
+  const [, again = ''] = /<a href="([^"]+)">Sign in again</.exec(text) ?? []
+  t.equal((await registered.signIn(platform, player, again)).status, 302)
+  t.match(await registered.session(), { signedIn: true })
+  t.same(await opened.session(), { signedIn: false })
+})
+
+t.test('a portal that cannot be asked is a gateway error', async (t) => {
   const { player, settings } = await elsewhere()
   for (const [portal, message] of [
     [() => Promise.reject(new TypeError('fetch failed')), /could not be asked/],
@@ -339,7 +356,7 @@ t.test('other methods, unknown addresses and service workers are refused; other 
   )
 })
 
-t.test('settings that can not work are refused, all at once, with what to do', async (t) => {
+t.test('settings that cannot work are refused, all at once, with what to do', async (t) => {
   const problem = (settings: AuthSettings) => {
     try {
       createAuth(settings)

@@ -123,7 +123,7 @@ t.test('files go to their presigned addresses without the token: those may be an
   t.ok(others.length >= 3 && others.every(([, authorization]) => authorization === `Bearer ${token}`), 'all else does')
 })
 
-t.test('what can not be done says why', async (t) => {
+t.test('what cannot be done says why', async (t) => {
   const { client, platform, token } = await openPlatform(t, ['games:read'])
   const missing = await client.games.create({ title: 'x', description: '' }).catch((error) => error)
   t.type(missing, MissingScopeError)

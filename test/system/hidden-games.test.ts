@@ -10,6 +10,7 @@ import { enter } from '../plugins/saves/kit.ts'
 
 /** Stands in everything that the owner wrote. The slug is another word, since requests name it. */
 const OWN_WORDS = /zebulon/i
+const TAG = 'marlin'
 const SLUG = 'quagga'
 /** Its former page. */
 const FORMER = '/games/former'
@@ -33,7 +34,7 @@ async function inhabit(t: Test, config: Record<string, unknown> = {}) {
   const [owner, moderator] = [await platform.signUp({ name: 'Olga' }), await platform.signUp({ name: 'Mo' })]
   await app.identity.administration.setRole(moderator.id, 'moderator')
   const program = await platform.program(owner)
-  const fields = { title: 'Zebulon', description: 'Of Zebulon.', tags: ['marlin'], settings: { remix: true } }
+  const fields = { title: 'Zebulon', description: 'Of Zebulon.', tags: [TAG], settings: { remix: true } }
   const game = await platform.game(owner, fields)
   for (const slug of ['former', SLUG]) await program.patch(`/api/games/${game.id}`, { slug })
   const deployId = await deploy(platform, program, game.id, {
@@ -86,8 +87,8 @@ async function addressesOf({ app, platform, game, deployId, picture, owner, remi
   const challenge = `code_challenge=${'a'.repeat(43)}&code_challenge_method=S256`
   const further: Record<string, string[]> = {
     '/sitemaps/:name/:part': sitemaps.map(([, address]) => new URL(address as string).pathname),
-    '/catalog': ['/catalog', '/catalog?q=zeb', '/catalog?tag=marlin', '/catalog?sort=popular'],
-    '/api/catalog/games': ['', '?q=zeb', '?tag=marlin', '?sort=popular'].map((query) => `/api/catalog/games${query}`),
+    '/catalog': ['/catalog', '/catalog?q=zeb', `/catalog?tag=${TAG}`, '/catalog?sort=popular'],
+    '/api/catalog/games': ['', '?q=zeb', `?tag=${TAG}`, '?sort=popular'].map((query) => `/api/catalog/games${query}`),
     '/players/:id': [`/players/${owner.id}`],
     '/games/:slug': [`/games/${SLUG}`, `/games/${game.id}`, `/games/${remixed}`, FORMER],
     '/oauth/authorize': [
@@ -95,7 +96,7 @@ async function addressesOf({ app, platform, game, deployId, picture, owner, remi
     ],
   }
   return app.routeTable.entries.flatMap(({ method, url, origin }) => {
-    if (method !== 'GET' || origin === 'studio') return []
+    if (method !== 'GET') return []
     const plain = url
       .replace(/\(\^.*?\)$/, '')
       .replace('*', '')
@@ -104,19 +105,26 @@ async function addressesOf({ app, platform, game, deployId, picture, owner, remi
   })
 }
 
-/** Whether an answer shows something of the game: its words, its slug where nobody named it, a picture of it. */
+/** Whether an answer shows something of the game: its words, its slug or tag where nobody named it, a picture of it. */
 function shows({ status, text, headers }: Answer, address: string): boolean {
   const isPicture = /^(image|video)\//.test(headers['content-type'] ?? '') && address.includes(SLUG)
   const isOfGame = status === 200 && (isPicture || /^\S*\/media\//.test(address))
   const said = `${text} ${headers.location ?? ''} ${headers.link ?? ''}`
-  return isOfGame || OWN_WORDS.test(said) || (!address.includes(SLUG) && said.includes(SLUG))
+  // A request may name the slug or the tag itself.
+  const isNamed = [SLUG, TAG].some((word) => !address.includes(word) && said.includes(word))
+  return isOfGame || OWN_WORDS.test(said) || isNamed
 }
 
 /** The routes that show something of the game to a browser. */
-async function routesShowing({ host }: World, browser: Client, addresses: Awaited<ReturnType<typeof addressesOf>>) {
+async function routesShowing(
+  { host, platform }: World,
+  browser: Client,
+  addresses: Awaited<ReturnType<typeof addressesOf>>,
+) {
   const showing = new Set<string>()
   for (const { route, address, origin } of addresses) {
-    const answer = await browser.get(address, origin === 'game' ? { host } : {})
+    const hosts: Record<string, string> = { game: host, studio: new URL(platform.app.origins.studio).host }
+    const answer = await browser.get(address, hosts[origin] ? { host: hosts[origin] } : {})
     if (answer.status >= 500 && answer.status !== 501) showing.add(`${route}: ${answer.status}`)
     // A request to the game's own origin names it by the host.
     if (shows(answer, origin === 'game' ? `//${host}${address}` : address)) showing.add(route)

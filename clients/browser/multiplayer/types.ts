@@ -98,6 +98,6 @@ export async function refusalReason(url: URL): Promise<RoomError> {
     const code = typeof error === 'string' ? error : error.code
     return new RoomError(code, response.status, error?.message ?? `The room can't be entered: ${code}.`, signIn)
   } catch {
-    return new RoomError('unreachable', 0, 'The server can not be reached.')
+    return new RoomError('unreachable', 0, 'The server cannot be reached.')
   }
 }

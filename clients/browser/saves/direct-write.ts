@@ -15,7 +15,7 @@ export async function setOnServer(
   if (account === '')
     throw new SaveError('storage_full', 'This device has no room for the save, and nobody is signed in.')
   const nobodyTakesIt = () =>
-    new SaveError('storage_full', 'This device has no room for the save, and the server can not be reached.')
+    new SaveError('storage_full', 'This device has no room for the save, and the server cannot be reached.')
   const theirs =
     options.if === undefined
       ? await server.get(account, key, null).catch((error) => {

@@ -138,7 +138,7 @@ export class Server {
 /** A page that is being closed. Its requests are cancelled with it, unless they say otherwise. */
 const isHidden = (): boolean => globalThis.document?.visibilityState === 'hidden'
 
-const unreachable = () => new SaveError('offline', 'The server can not be reached.')
+const unreachable = () => new SaveError('offline', 'The server cannot be reached.')
 
 /** @returns null for an answer that breaks off, or is not the server's */
 const jsonOf = <Body>(answer: Response): Promise<Body | null> => answer.json().catch(() => null)

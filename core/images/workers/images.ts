@@ -6,7 +6,7 @@ import type { CanvasKit } from 'canvaskit-wasm'
 import { openCanvasKit } from '../canvaskit.ts'
 import { ImageRefusal } from '../refusal.ts'
 import { resize } from '../resize.ts'
-import type { ImageAnswer, ImageTask } from '../tasks.ts'
+import type { ImageAnswer, ImageTask } from '../worker-messages.ts'
 
 // On Linux a thread has its own priority. A lower one leaves the CPU to requests of players.
 try {

@@ -77,7 +77,7 @@ export async function testPresigned(
     t.equal(await storage.head(key), null)
   })
 
-  await t.test('a presigned address can not change a committed blob', async (t) => {
+  await t.test('a presigned address cannot change a committed blob', async (t) => {
     const bytes = Buffer.from('the announced bytes')
     const { key, send } = await relay.presign(bytes, inAMinute())
     await send(bytes)

@@ -1,7 +1,7 @@
 import { WorkerPool, WorkTookTooLong } from '../../../core/jobs/worker-pool.ts'
 import type { WorkerPrograms } from '../../../core/jobs/worker-programs.ts'
 import { InvalidModel } from '../errors.ts'
-import type { ModelAnswer, ModelResults, ModelTask } from './tasks.ts'
+import type { ModelAnswer, ModelResults, ModelTask } from './worker-messages.ts'
 
 const IDLE_MS = 10_000
 /**

@@ -3,7 +3,7 @@ import jpeg from 'jpeg-js'
 import ndarray from 'ndarray'
 import { lanczos3 } from 'ndarray-lanczos'
 import { PNG } from 'pngjs'
-import { readStructure } from '../../../core/images/structure.ts'
+import { readStructure } from '../../../core/images/decoding-limits.ts'
 import { withoutTermination } from '../../../core/jobs/termination.ts'
 
 const LONGEST_SIDE = 1024

@@ -11,7 +11,7 @@ const MOST_ISSUES = 20
 export async function validate(bytes: Uint8Array): Promise<void> {
   const report = await validateBytes(bytes, { format: 'glb', maxIssues: 0, writeTimestamp: false }).catch(
     (error: unknown) => {
-      throw new ModelRefusal('the Khronos validator can not read it.', [
+      throw new ModelRefusal('the Khronos validator cannot read it.', [
         { path: '/', message: String(error).slice(0, 200) },
       ])
     },

@@ -8,7 +8,7 @@ import { inspectModel, readModel } from '../models/inspect.ts'
 import { simplifyModel } from '../models/lod.ts'
 import { drawModel } from '../models/picture.ts'
 import { ModelRefusal } from '../models/refusal.ts'
-import type { ModelAnswer, ModelTask } from '../models/tasks.ts'
+import type { ModelAnswer, ModelTask } from '../models/worker-messages.ts'
 
 // On Linux a thread has its own priority. A lower one leaves the CPU to requests of players.
 try {

@@ -30,7 +30,7 @@ export const listPage = ({ jobs, nextCursor, cursor, health, templates }: Shown)
     actions=${(jobs.length > 0 || cursor) && html`<${Button} kind="act" href="/blender/new">New job<//>`} />
   ${
     health.status !== 'ok' &&
-    html`<${Notice} tone="warn" title=${health.status === 'incomplete' ? 'Blender can’t write models here now' : 'No Blender runs here now'}>${inlineCode(sentence(health.reason ?? 'jobs can not be taken.'))}<//>`
+    html`<${Notice} tone="warn" title=${health.status === 'incomplete' ? 'Blender can’t write models here now' : 'No Blender runs here now'}>${inlineCode(sentence(health.reason ?? 'jobs cannot be taken.'))}<//>`
   }
   ${
     jobs.length === 0 && !cursor

@@ -8,7 +8,7 @@ export const PROJECT_FILE = 'gameyard.json'
  * Returns the room script that a project file names: a path in the archive; null when it names none.
  *
  * @param text the content of the file
- * @throws InvalidRequest when it can not be read
+ * @throws InvalidRequest when it cannot be read
  */
 export function roomNamedIn(text: string): string | null {
   let value: unknown

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import { WorkerPool } from '../../../core/jobs/worker-pool.ts'
 import { coverSvg } from '../../../core/pages/index.ts'
 import type { Game } from '../schemas.ts'
-import type { CardAnswer, CardTask } from './tasks.ts'
+import type { CardAnswer, CardTask } from './worker-messages.ts'
 
 /** The version of the drawing code. An increase invalidates cached cards. */
 const EDITION = 1

@@ -1,6 +1,6 @@
 import type { Canvas, CanvasKit, TypefaceFontProvider } from 'canvaskit-wasm'
 import { drawSvg } from '../../../core/pages/covers/svg-canvas.ts'
-import { CARD, type CardTask } from './tasks.ts'
+import { CARD, type CardTask } from './worker-messages.ts'
 
 /** The colours of the light theme. */
 const PAPER = '#faf7f1'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../core/clock.ts'
+import type { FastifyInstance } from 'fastify'
 import type { Parameter } from '../../../core/data/database.ts'
 import { tagOfTerm, termOfTag, termsOfQuery } from '../../../core/data/search-terms.ts'
 import { InvalidRequest } from '../../../core/errors.ts'
@@ -11,14 +11,23 @@ const FOUND_BY = 'exists (select 1 from game_terms o where o.term = ? and o.game
 
 /** The cache time of the list of tags. A new tag need not appear at once. */
 const TAGS_MS = 60_000
+/** After more changes than these the tags are counted again. */
+const MOST_CHANGES = 100
+const MOST_UNCOUNTED = 10_000
 
 /** Search and listing of public games. */
 export class Catalog {
-  readonly #parts: GameReader & { clock: Clock }
+  readonly #parts: GameReader & Pick<FastifyInstance, 'clock'>
   #tags: { value: Promise<TagCount[]>; until: number } | null = null
+  /** Games that have changed since the tags were listed. */
+  readonly #changed = new Set<string>()
+  /** Games that have no part in the counts. Their further changes cost no new count. */
+  readonly #uncounted = new Set<string>()
+  #checking: Promise<void> = Promise.resolve()
 
-  constructor(parts: GameReader & { clock: Clock }) {
+  constructor(parts: GameReader & Pick<FastifyInstance, 'clock' | 'events'>) {
     this.#parts = parts
+    parts.events.on('game.changed', ({ gameId }) => this.#noteChange(gameId))
   }
 
   /**
@@ -92,8 +101,13 @@ export class Catalog {
     return { games: Number(row?.games ?? 0), plays: Number(row?.plays ?? 0) }
   }
 
-  /** Lists the most frequent tags of playable games with their counts, which are at most a minute old. */
-  tags(): Promise<TagCount[]> {
+  /**
+   * Lists the most frequent tags of playable games with their counts, which are at most a minute old. The tags of a game
+   * that is no longer shown are gone at once.
+   */
+  async tags(): Promise<TagCount[]> {
+    if (this.#changed.size > 0) this.#checking = this.#checking.then(() => this.#dropHidden())
+    await this.#checking
     const now = this.#parts.clock.now().getTime()
     if (!this.#tags || this.#tags.until <= now) {
       const value = this.#readTags()
@@ -104,6 +118,29 @@ export class Catalog {
       })
     }
     return this.#tags.value
+  }
+
+  #noteChange(gameId: string): void {
+    if (!this.#tags) return
+    this.#changed.add(gameId)
+    if (this.#changed.size <= MOST_CHANGES) return
+    this.#tags = null
+    this.#changed.clear()
+  }
+
+  /** Lets the tags be counted again if a game is no longer shown. */
+  async #dropHidden(): Promise<void> {
+    const ids = [...this.#changed]
+    this.#changed.clear()
+    const games = await this.among(ids).catch(() => [])
+    const listed = new Set(games.map(({ id }) => id))
+    if (this.#uncounted.size > MOST_UNCOUNTED) this.#uncounted.clear()
+    for (const id of ids)
+      if (listed.has(id)) this.#uncounted.delete(id)
+      else if (!this.#uncounted.has(id)) {
+        this.#uncounted.add(id)
+        this.#tags = null
+      }
   }
 
   async #readTags(): Promise<TagCount[]> {

@@ -5,7 +5,7 @@ import { MediaRefused, MediaTooLarge } from '../errors.ts'
 import { damaged } from './formats/damaged.ts'
 import type { PackedPixels } from './formats/format.ts'
 import type { Inspected } from './record.ts'
-import type { MediaAnswer, MediaTask } from './tasks.ts'
+import type { MediaAnswer, MediaTask } from './worker-messages.ts'
 
 const IDLE_MS = 5000
 /** The most processor time for one file. A picture of 10 MiB takes 0.2 s. */

@@ -7,7 +7,7 @@ import display from '@fontsource-variable/bricolage-grotesque/files/bricolage-gr
 import text from '@fontsource-variable/instrument-sans/files/instrument-sans-latin-wght-normal.woff2'
 import { openCanvasKit } from '../../../core/images/canvaskit.ts'
 import { drawCard, type Studio } from '../cards/draw-card.ts'
-import type { CardAnswer, CardTask } from '../cards/tasks.ts'
+import type { CardAnswer, CardTask } from '../cards/worker-messages.ts'
 
 // On Linux a thread has its own priority. A lower one leaves the CPU to requests of players.
 try {

@@ -5,7 +5,7 @@ import { parentPort } from 'node:worker_threads'
 import { MediaRefused, MediaTooLarge } from '../errors.ts'
 import type { Bytes } from '../media/formats/format.ts'
 import { inspect } from '../media/inspect.ts'
-import type { MediaAnswer, MediaTask } from '../media/tasks.ts'
+import type { MediaAnswer, MediaTask } from '../media/worker-messages.ts'
 
 // On Linux a thread has its own priority. A lower one leaves the CPU to requests of players.
 try {

@@ -25,7 +25,7 @@ export interface MetadataSource {
  */
 export async function fetchMetadata(url: string, source: MetadataSource = {}): Promise<Record<string, unknown>> {
   const text = await fetchText(url, source).catch((error: Error) => {
-    throw new OAuthError('invalid_client', `The metadata document of the client can not be read: ${reasonOf(error)}.`)
+    throw new OAuthError('invalid_client', `The metadata document of the client cannot be read: ${reasonOf(error)}.`)
   })
   try {
     const document = JSON.parse(text)

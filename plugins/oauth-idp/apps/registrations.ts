@@ -4,6 +4,7 @@ import { TtlCache } from '../../../core/data/ttl-cache.ts'
 import { newId, randomText } from '../../../core/ids.ts'
 import { visibleText } from '../../../core/visible-text.ts'
 import { OAuthError } from '../oauth/errors.ts'
+import { SIGNING_ALGORITHMS, type SigningAlgorithm } from '../oauth/signing-keys.ts'
 import { type ClientRow, clientOf, FIND_CLIENT, type OAuthClient, unstoredClient } from './client.ts'
 import { fetchMetadata, type MetadataSource } from './client-metadata.ts'
 import { OAuthAppRow } from './entities.ts'
@@ -25,6 +26,7 @@ export interface ClientMetadata {
   grant_types?: unknown
   response_types?: unknown
   token_endpoint_auth_method?: unknown
+  id_token_signed_response_alg?: unknown
 }
 
 interface RegistrationsContext {
@@ -88,9 +90,10 @@ export class Registrations {
   }
 
   /** Stores the client of a document, unless it is stored. */
-  async store({ name, homepageUrl, redirectUris, clientId, metadataUrl }: OAuthClient): Promise<void> {
-    const now = this.#context.clock.now()
-    await this.#insert({ name, homepageUrl, redirectUris, clientId, registration: 'metadata', metadataUrl, now })
+  async store(client: OAuthClient): Promise<void> {
+    const { name, homepageUrl, redirectUris, idTokenAlgorithm, clientId, metadataUrl } = client
+    const fields = { name, homepageUrl, redirectUris, idTokenAlgorithm }
+    await this.#insert({ ...fields, clientId, registration: 'metadata', metadataUrl, now: this.#context.clock.now() })
   }
 
   async #insert({
@@ -137,6 +140,7 @@ interface Fields {
   name: string
   homepageUrl: string | null
   redirectUris: string[]
+  idTokenAlgorithm: SigningAlgorithm
 }
 
 /** @throws OAuthError */
@@ -163,8 +167,17 @@ function fieldsOf(metadata: ClientMetadata, nameless: string): Fields {
   if (isWithout(metadata.response_types, 'code') || isWithout(metadata.grant_types, 'authorization_code')) {
     throw new OAuthError('invalid_client_metadata', 'The grant type is authorization_code, the response type is code.')
   }
-  return { name: nameOf(name) ?? nameless, homepageUrl: homeOf(home), redirectUris: [...new Set(uris as string[])] }
+  return {
+    name: nameOf(name) ?? nameless,
+    homepageUrl: homeOf(home),
+    redirectUris: [...new Set(uris as string[])],
+    idTokenAlgorithm: algorithmOf(metadata.id_token_signed_response_alg),
+  }
 }
+
+/** An algorithm that is not known here is replaced; the answer to the registration says so (RFC 7591 section 2). */
+const algorithmOf = (wanted: unknown): SigningAlgorithm =>
+  SIGNING_ALGORITHMS.find((known) => known === wanted) ?? 'ES256'
 
 /** A name in one line, without characters that hide or turn around others. */
 function nameOf(name: unknown): string | null {

@@ -18,6 +18,7 @@ const Registration = Type.Object(
     grant_types: Names,
     response_types: Names,
     token_endpoint_auth_method: Text(100),
+    id_token_signed_response_alg: Text(100),
     scope: Text(1000),
   },
   { additionalProperties: true },
@@ -32,6 +33,7 @@ const Registered = Type.Object({
   grant_types: Type.Array(Type.String()),
   response_types: Type.Array(Type.String()),
   token_endpoint_auth_method: Type.Literal('none'),
+  id_token_signed_response_alg: Type.String(),
 })
 
 /** Dynamic client registration (RFC 7591) of public clients, for protected resources only. */
@@ -57,9 +59,8 @@ export const registerRoutes: Routes = async (app) => {
     async (request, reply) => {
       const { registrationsPerHour } = identity.limits
       await rateLimiter.take(`oauth-register/${callerAddress(request)}`, registrationsPerHour, HOUR_MS)
-      const { clientId, name, homepageUrl, redirectUris, issuedAt } = await identity.registrations.register(
-        request.body,
-      )
+      const { clientId, name, homepageUrl, redirectUris, idTokenAlgorithm, issuedAt } =
+        await identity.registrations.register(request.body)
       reply.code(201).header('cache-control', 'no-store')
       return {
         client_id: clientId,
@@ -70,6 +71,7 @@ export const registerRoutes: Routes = async (app) => {
         grant_types: ['authorization_code', 'refresh_token'],
         response_types: ['code'],
         token_endpoint_auth_method: 'none' as const,
+        id_token_signed_response_alg: idTokenAlgorithm,
       }
     },
   )

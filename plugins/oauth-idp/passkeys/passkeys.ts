@@ -9,6 +9,7 @@ import { InvalidCredentials } from '../errors.ts'
 import type { AccountEmails } from '../players/account-emails.ts'
 import type { Known, Players } from '../players/players.ts'
 import { normaliseName } from '../players/profile.ts'
+import type { SignInMethods } from '../players/sign-in-methods.ts'
 import { requireRecentSignIn } from '../sessions/recent-sign-in.ts'
 import { CHALLENGE_MS, PasskeyChallenges } from './challenges.ts'
 import { Passkey } from './entities.ts'
@@ -18,6 +19,7 @@ interface PasskeysContext {
   clock: Clock
   rateLimiter: RateLimiter
   players: Players
+  signInMethods: SignInMethods
   emails: AccountEmails
   /** The origin of the portal. A passkey works on no other origin. */
   portalUrl: string
@@ -208,9 +210,10 @@ export class Passkeys {
     return this.#elsewhere
   }
 
-  /** @throws NotFound */
+  /** @throws NotFound, LastSignInMethod */
   async remove(playerId: string, id: string): Promise<void> {
-    const rows = await this.#context.db.em().nativeDelete(Passkey, { id, playerId })
+    const { db, signInMethods } = this.#context
+    const rows = await signInMethods.removeOne(db, playerId, (em) => em.nativeDelete(Passkey, { id, playerId }))
     if (rows === 0) throw new NotFound('passkey')
   }
 }

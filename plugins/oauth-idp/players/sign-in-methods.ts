@@ -1,9 +1,12 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Clock } from '../../../core/clock.ts'
+import type { Database } from '../../../core/data/database.ts'
+import { LastSignInMethod } from '../errors.ts'
 import { RefreshToken } from '../oauth/entities.ts'
 import { Passkey } from '../passkeys/entities.ts'
 import { Session } from '../sessions/entities.ts'
 import { UpstreamAccount } from '../upstream/entities.ts'
+import { PlayerRow } from './entities.ts'
 
 /** A sign-in method other than the password. It runs inside transactions, so nothing else may be awaited. */
 export interface SignInMethod {
@@ -16,8 +19,13 @@ export interface SignInMethod {
 /** The sign-in methods other than the password. Plugins add theirs. */
 export class SignInMethods {
   readonly #ways: SignInMethod[]
+  readonly #host: string
+  readonly #providers: string[]
 
-  constructor(clock: Clock) {
+  /** @param configured `host`: that of the portal, to which passkeys are bound; `providers`: names in `auth.providers` */
+  constructor(clock: Clock, configured: { host: string; providers: string[] }) {
+    this.#host = configured.host
+    this.#providers = configured.providers
     this.#ways = [
       holding(Passkey, () => ({})),
       holding(UpstreamAccount, () => ({})),
@@ -33,6 +41,32 @@ export class SignInMethods {
   /** Removes all of them: somebody with earlier or concurrent access to the account may have added them. */
   async close(em: SqlEntityManager, playerId: string): Promise<void> {
     for (const way of this.#ways) await way.close(em, playerId)
+  }
+
+  /**
+   * Removes a passkey or a connected account, unless it is the only way in which the player can sign in again.
+   *
+   * @param remove returns the number of removed rows
+   * @returns that number
+   * @throws LastSignInMethod
+   */
+  removeOne(db: Database, playerId: string, remove: (em: SqlEntityManager) => Promise<number>): Promise<number> {
+    const work = async (em: SqlEntityManager) => {
+      const before = await this.#countLasting(em, playerId)
+      const rows = await remove(em)
+      if (before > 0 && (await this.#countLasting(em, playerId)) === 0) throw new LastSignInMethod()
+      return rows
+    }
+    // Two requests that each remove one of two methods must not both find the other.
+    return db.transaction(work, { alone: true })
+  }
+
+  /** Counts the methods that work without a session. */
+  async #countLasting(em: SqlEntityManager, playerId: string): Promise<number> {
+    const passwords = await em.count(PlayerRow, { id: playerId, passwordHash: { $ne: null } })
+    const passkeys = await em.count(Passkey, { playerId, $or: [{ rpId: null }, { rpId: this.#host }] })
+    const accounts = await em.count(UpstreamAccount, { playerId, provider: { $in: this.#providers } })
+    return passwords + passkeys + accounts
   }
 
   /** Returns the players who could sign in by any method. */

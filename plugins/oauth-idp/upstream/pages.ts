@@ -1,10 +1,11 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { callerOf } from '../../../core/http/auth.ts'
 import { refusePrefetch } from '../../../core/http/request-rules.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { returnPath } from '../../../core/origins/return-path.ts'
 import { Avatar, Button, Form, html, renderPage } from '../../../core/pages/index.ts'
+import { visibleText } from '../../../core/visible-text.ts'
 import { UpstreamFailed } from '../errors.ts'
 import { FlowCookies, type OpenFlow } from './flow-cookies.ts'
 import type { Provider } from './providers.ts'
@@ -20,10 +21,47 @@ const DECLINED: ReadonlySet<unknown> = new Set([
   ...['access_denied', 'login_required', 'consent_required', 'interaction_required', 'account_selection_required'],
 ])
 
+/** The most characters of a provider's reason that are shown. */
+const LONGEST_REASON = 300
+
 /** The sign-in page, where the player may choose another way; whoever is signed in goes on to `returnTo`. */
 function signInPath(returnTo: string, done: string | null): string {
   const query = new URLSearchParams({ ...(returnTo === '/' ? {} : { returnTo }), ...(done === null ? {} : { done }) })
   return query.size > 0 ? `/sign-in?${query}` : '/sign-in'
+}
+
+/** The reason that a provider gives (RFC 6749 section 4.1.2.1), in one line; empty when it has nothing to read. */
+function reasonOf(description: unknown): string {
+  if (typeof description !== 'string') return ''
+  const text = [...visibleText(description.replace(/\p{Cc}+/gu, ' '))]
+  return text.length > LONGEST_REASON ? `${text.slice(0, LONGEST_REASON).join('')}…` : text.join('')
+}
+
+/**
+ * The page with the reason of a provider. It is the answer to the callback and has no address of its own: no link can
+ * make this platform show the words of somebody else.
+ */
+function refusedPage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { provider, reason, returnTo }: { provider: Provider; reason: string; returnTo: string },
+) {
+  const again = `/sign-in/with/${provider.name}?${new URLSearchParams({ returnTo })}`
+  return renderPage(reply, {
+    title: 'Sign-in refused',
+    user: request.principal?.kind === 'session' ? callerOf(request).viewer : null,
+    narrow: true,
+    status: 403,
+    body: html`
+      <div class="stack">
+        <header class="page-header">
+          <h1>Sign-in refused</h1>
+          <p class="lede">The reason, in the words of ${provider.label}:</p>
+        </header>
+        <div class="prose"><blockquote>${reason}</blockquote></div>
+        <p class="row"><${Button} kind="act" href=${again}>Try again<//> <${Button} href=${signInPath(returnTo, null)}>Choose another way<//></p>
+      </div>`,
+  })
 }
 
 /**
@@ -66,8 +104,13 @@ export const upstreamPages: Routes = async (app) => {
         error?: unknown
         error_description?: unknown
       }
-      if (error !== undefined) request.log.info({ provider: provider.name, error, description }, 'a provider refused')
-      if (error !== undefined) return reply.redirect(signInPath(returnTo, DECLINED.has(error) ? null : 'provider'), 303)
+      if (error !== undefined) {
+        request.log.info({ provider: provider.name, error, description }, 'a provider refused')
+        if (DECLINED.has(error)) return reply.redirect(signInPath(returnTo, null), 303)
+        const reason = reasonOf(description)
+        if (reason === '') return reply.redirect(signInPath(returnTo, 'provider'), 303)
+        return refusedPage(request, reply, { provider, reason, returnTo })
+      }
       const profile = await profileOf(provider, flow, request)
       const outcome = await upstream.arrive(provider, profile, { currentId: current, returnTo })
       if ('question' in outcome) return reply.redirect(`/connect/${outcome.question}`, 303)

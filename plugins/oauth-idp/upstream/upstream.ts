@@ -8,6 +8,7 @@ import { mustNotBeBlocked } from '../players/email-domains.ts'
 import type { OneTimeTokens } from '../players/one-time-tokens.ts'
 import type { NewRow, Players } from '../players/players.ts'
 import { normaliseEmail, normaliseName } from '../players/profile.ts'
+import type { SignInMethods } from '../players/sign-in-methods.ts'
 import { isRecentSignIn, requireRecentSignIn } from '../sessions/recent-sign-in.ts'
 import { UpstreamAccount } from './entities.ts'
 import type { Provider, ProviderChoice, UpstreamProfile } from './providers.ts'
@@ -16,6 +17,7 @@ interface UpstreamContext {
   db: Database
   clock: Clock
   players: Players
+  signInMethods: SignInMethods
   tokens: OneTimeTokens
   emails: AccountEmails
   providers: Provider[]
@@ -133,9 +135,12 @@ export class Upstream {
     return this.#context.db.em().find(UpstreamAccount, { playerId }, { orderBy: { createdAt: 'asc', provider: 'asc' } })
   }
 
-  /** @throws NotFound */
+  /** @throws NotFound, LastSignInMethod */
   async disconnect(playerId: string, provider: string, subject: string): Promise<void> {
-    const rows = await this.#context.db.em().nativeDelete(UpstreamAccount, { playerId, provider, subject })
+    const { db, signInMethods } = this.#context
+    const rows = await signInMethods.removeOne(db, playerId, (em) =>
+      em.nativeDelete(UpstreamAccount, { playerId, provider, subject }),
+    )
     if (rows === 0) throw new NotFound('connected account')
   }
 

@@ -43,7 +43,7 @@ t.test('texts, objects and pictures come where one wants them, with what they co
 })
 
 // In the short form test/plugins/ai proves the same of the routes.
-inFull(t)?.test('what can not be generated is said, and costs nothing', async (t) => {
+inFull(t)?.test('what cannot be generated is said, and costs nothing', async (t) => {
   const provider = await startAiServer(t)
   const platform = await startTestServer(t, { config: { ai: aiConfig(provider) } })
   const token = await platform.token(['ai:generate'])

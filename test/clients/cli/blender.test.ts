@@ -130,7 +130,7 @@ inFull(t)?.test('a name becomes a figure that walks, without leaving the termina
   })
 })
 
-t.test('without Blender it says so, and what can not be read is wrong usage', async (t) => {
+t.test('without Blender it says so, and what cannot be read is wrong usage', async (t) => {
   const platform = await startTestServer(t)
   const env = {
     SERVICE_API_TOKEN: await platform.token(['assets:read', 'assets:generate']),

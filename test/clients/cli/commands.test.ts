@@ -50,7 +50,7 @@ t.test('a token of the settings signs this machine in, and logout takes it away'
   t.equal((await ask('GET', `${portal}/api/cli/whoami`, { headers: { authorization: `Bearer ${token}` } })).status, 401)
 })
 
-t.test('the environment names platform and token, and gameyard.json can not lead the token astray', async (t) => {
+t.test('the environment names platform and token, and gameyard.json cannot lead the token astray', async (t) => {
   const platform = await startTestServer(t)
   const { portal } = platform.server
   const env = { SERVICE_API_TOKEN: await platform.token(), SERVICE_BASE_URL: portal }
@@ -300,7 +300,7 @@ t.test('init --game ties a folder to a game; init alone is for a platform', asyn
   })
 })
 
-t.test('what can not work is said in a sentence with the way out', async (t) => {
+t.test('what cannot work is said in a sentence with the way out', async (t) => {
   const { gameyard, json, cwd } = machine(t, { SERVICE_API_TOKEN: `svc_api_${'a'.repeat(38)}` })
   const nowhere = ['--url', 'http://127.0.0.1:9']
   t.match(await gameyard('games', 'list', ...nowhere), {
@@ -312,7 +312,7 @@ t.test('what can not work is said in a sentence with the way out', async (t) => 
     t.match(await json('whoami', ...nowhere), { error: { code: 'unreachable' } })
     t.match(await gameyard('whoami', '--url', 'http://gameyard.invalid'), {
       code: 1,
-      stderr: /no host named gameyard\.invalid|can not be looked up/,
+      stderr: /no host named gameyard\.invalid|cannot be looked up/,
     })
     t.match(await gameyard('whoami', '--url', 'ftp://x'), { code: 2, stderr: /no address of a platform/ })
     t.match(await gameyard('whoami', '--jsn'), { code: 2, stderr: /Did you mean --json/ })

@@ -286,11 +286,7 @@ t.test('pages send whoever is not signed in to sign in and back; scripts get the
   const page = await ask('/pages/session?tab=a&b=%20c')
   t.match(page, { status: 303, headers: { location: /^\/enter\?returnTo=%2Fpages%2Fsession%3Ftab%3Da%26b%3D%2520c$/ } })
   const posted = await ask('/pages/session', own, { method: 'POST' })
-  t.match(
-    posted,
-    { status: 303, headers: { location: /^\/enter\?returnTo=%2F$/ } },
-    'a lost form can not be sent again',
-  )
+  t.match(posted, { status: 303, headers: { location: /^\/enter\?returnTo=%2F$/ } }, 'a lost form cannot be sent again')
   const elsewhere = await ask('//evil.example/pages/session')
   t.notMatch(elsewhere.headers.location ?? '', /returnTo=\/\/|evil/, 'nobody is sent elsewhere')
   const wrong = await ask('/pages/session', bearer('api-token'))

@@ -246,7 +246,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
           began.push([payload, attempt])
           if (payload === 'new') return
           await gate.promise
-          throw new Error('the old one can not be done')
+          throw new Error('the old one cannot be done')
         },
         { maxAttempts: 1 },
       )

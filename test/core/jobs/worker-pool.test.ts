@@ -88,7 +88,7 @@ t.test('who gives up while waiting passes the turn on', async (t) => {
   t.equal((await Promise.all([...busy, ...next])).length, pool.threads + 3)
 })
 
-t.test('a task that can not be sent, or was given up before it began, fails alone', async (t) => {
+t.test('a task that cannot be sent, or was given up before it began, fails alone', async (t) => {
   const pool = poolOf(t)
   const abort = new AbortController()
   const program = async () => {

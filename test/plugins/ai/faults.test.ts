@@ -123,7 +123,7 @@ t.test('a caller who goes away ends the generation at the provider, uncharged', 
   t.match(await program.post('/api/ai/generate', text), { status: 200, body: { balance: 99 } })
 })
 
-t.test('a schema can not hold everybody up', async (t) => {
+t.test('a schema cannot hold everybody up', async (t) => {
   const { server, program, platform } = await inhabit(t)
   const evil = { type: 'object', properties: { name: { type: 'string', pattern: '^(a+)+$' } } }
   server.answer = openai(JSON.stringify({ name: `${'a'.repeat(40)}!` }))

@@ -69,7 +69,7 @@ t.test('clients of 2025 over HTTP', async (t) => {
     t.notOk((await call('deploy_files', replace)).refused)
     t.match(questions, [/Replace everything/, /Replace everything/])
     const silent = await connect(t, platform, token, { era: '2025' })
-    t.notOk((await silent.call('deploy_files', replace)).refused, 'a client that can not ask is not asked')
+    t.notOk((await silent.call('deploy_files', replace)).refused, 'a client that cannot ask is not asked')
   })
 
   t.test('only the asked client answers, and a cancelled call changes nothing', async (t) => {

@@ -42,6 +42,19 @@ t.test('sign-in of coding assistants', async (t) => {
       { headers: { origin: undefined } },
     )
 
+  t.test('the answer to a registration says how id tokens would be signed', async (t) => {
+    for (const [wanted, chosen] of [
+      ['RS256', 'RS256'],
+      ['ES256', 'ES256'],
+      ['none', 'ES256'],
+      [undefined, 'ES256'],
+    ]) {
+      const { status, body } = await register(wanted ? { id_token_signed_response_alg: wanted } : {})
+      t.match([status, body.id_token_signed_response_alg], [201, chosen])
+      t.match(await platform.app.identity.apps.find(body.client_id), { idTokenAlgorithm: chosen })
+    }
+  })
+
   t.test('the metadata leads from the endpoint to registration', async (t) => {
     const { headers } = await stranger.post('/mcp', PING)
     const [, address] = /resource_metadata="([^"]+)"/.exec(headers['www-authenticate'] ?? '') ?? []

@@ -117,7 +117,7 @@ async function startWith(t: Test, options: Parameters<typeof startPlatform>[1]) 
   return { app, clock, program, post, get, balance, advance, failedOnce }
 }
 
-t.test('a script is paid once, however often its job can not be queued', async (t) => {
+t.test('a script is paid once, however often its job cannot be queued', async (t) => {
   const { app, model, post, get, balance, advance, failedOnce } = await startWithoutBlender(t)
   const submit = app.blender.submit.bind(app.blender)
   const errors = [new Error('the process died'), new QueueFull(1)]
@@ -166,7 +166,7 @@ t.test('a generation that nothing continues has failed', async (t) => {
   t.equal(await app.db.em().count(GenerationRow, {}), 0, 'what no process has ended is swept')
 })
 
-t.test('what can not be made says why', async (t) => {
+t.test('what cannot be made says why', async (t) => {
   if (!hasPrograms(t, 'blender', 'bwrap')) return
   const platform = await startPlatform(t, { config: { blender } })
   const program = await platform.program(await platform.signUp())

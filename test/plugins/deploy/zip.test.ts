@@ -140,7 +140,7 @@ t.test('an archive names its room script, which is not served', async (t) => {
     ['the page', () => publish(zipOf(files), '', player, 'index.html'), /index\.html/],
     ['a large file', () => named(`{"room":"${'x'.repeat(70_000)}"}`), /gameyard\.json is larger than 64 KiB/],
     [
-      'one that can not run',
+      'one that cannot run',
       () => publish(zipOf({ ...files, 'server/room.js': 'import "./x.js"' }), '', player, 'server/room.js'),
       /server\/room\.js/,
     ],

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { purge, sendDigest } from '../../../plugins/moderation/scheduled-tasks.ts'
+import { sendDigest, sweepReports } from '../../../plugins/moderation/scheduled-tasks.ts'
 import type { Answer } from '../../kit/platform.ts'
 import { startSmtp } from '../../kit/smtp.ts'
 import { until } from '../../kit/until.ts'
@@ -304,7 +304,7 @@ t.test('staff get a digest only while something is open, and old rows go', async
   t.equal((await decide(moderator, game.id, 'dismiss')).status, 201)
   await report(reporter, game.id)
   clock.advance(181 * 86_400_000)
-  await purge(app, 180, new AbortController().signal)
+  await sweepReports(app, 180, new AbortController().signal)
   t.match(await app.db.query('select state from reports'), [{ state: 'open' }])
   t.same(await app.db.query('select id from report_decisions'), [])
 })

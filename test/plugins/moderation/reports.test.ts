@@ -33,7 +33,7 @@ t.test('parallel reports of one reporter are one', async (t) => {
   t.equal((await platform.app.db.query('select id from reports')).length, 1)
 })
 
-t.test('nobody reports what they can not see, or what is their own', async (t) => {
+t.test('nobody reports what they cannot see, or what is their own', async (t) => {
   const { platform, owner, reporter, game, report } = await openModeration(t)
   const hidden = await platform.game(owner, { title: 'Hidden', visibility: 'private' })
   t.equal((await report(reporter, hidden.id)).status, 404)

@@ -162,7 +162,7 @@ t.test('a public client needs PKCE', async (t) => {
   t.equal((await player.get(authorizeUrl(app, pkce().challenge))).status, 200)
 })
 
-t.test('consent can not be given by another site or by nobody', async (t) => {
+t.test('consent cannot be given by another site or by nobody', async (t) => {
   const { platform, player, app } = await start(t)
   const form = { request: authorizeUrl(app).split('?')[1] as string, decision: 'allow' }
   for (const origin of ['https://evil.example', 'http://pong.localhost:8080', 'null', undefined]) {

@@ -141,7 +141,10 @@ t.test('a client whose id is the address of its document signs in', async (t) =>
   const wrong = await ada.get(authorizeUrl(client, asked))
   t.match(wrong, { status: 400, text: /about another client/ })
 
-  peer.answer = send({ client_id: url, client_name: 'Quill', redirect_uris: [CALLBACK, 'https://quill.example/done'] })
+  peer.answer = send({
+    ...{ client_id: url, client_name: 'Quill', redirect_uris: [CALLBACK, 'https://quill.example/done'] },
+    id_token_signed_response_alg: 'RS256',
+  })
   const page = await ada.get(authorizeUrl(client, asked))
   t.equal(page.status, 200)
   t.match(page.text, 'Quill')
@@ -152,7 +155,7 @@ t.test('a client whose id is the address of its document signs in', async (t) =>
   await decide(ada, authorizeUrl(client, asked), 'deny')
   t.notOk(await isStored(), 'only a consent stores it')
   const code = await obtainCode(ada, client, asked)
-  t.ok(await isStored())
+  t.match(await platform.app.identity.apps.find(url), { idTokenAlgorithm: 'RS256' })
   t.ok(await obtainCode(ada, client, asked), 'a second consent counts as no registration')
   const { status, body } = await platform.stranger.submit(
     '/api/oauth/token',

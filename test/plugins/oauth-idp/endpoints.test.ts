@@ -154,7 +154,7 @@ t.test('no page calls them for a client with a secret, or for one that is unknow
   const code = await obtainCode(player, app)
   const answer = await exchange(platform.stranger, app, code, {}, { origin })
   t.match(answer, { status: 200, body: { access_token: String } }, 'a server may send an origin')
-  t.equal(answer.headers['access-control-allow-origin'], undefined, 'but a page can not read the answer')
+  t.equal(answer.headers['access-control-allow-origin'], undefined, 'but a page cannot read the answer')
 })
 
 t.test('a page of any origin asks who the player behind an access token is', async (t) => {

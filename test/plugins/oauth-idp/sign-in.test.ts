@@ -38,7 +38,7 @@ t.test('a player signs up, is known, signs out and signs in again', async (t) =>
   t.equal((await browser.get('/api/auth/session')).body.signedIn, true)
 })
 
-t.test('a field that can not be taken is refused by name', async (t) => {
+t.test('a field that cannot be taken is refused by name', async (t) => {
   const platform = await startPlatform(t, { only })
   const good = { email: 'ada@example.org', password: PASSWORD, name: 'Ada' }
   const cases: [string, object, string][] = [

@@ -259,18 +259,32 @@ t.test('a refusal of the provider leads back to where the player was, with a wor
   const lines: Record<string, unknown>[] = []
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const { platform } = await start(t, {}, { log })
-  const refused = async (browser: Client, error: string) => {
+  const answerTo = async (browser: Client, error: string, description: string) => {
     const { headers } = await browser.get(`${START}?returnTo=/games/pong`)
     const state = new URL(headers.location as string).searchParams.get('state') ?? ''
-    const query = new URLSearchParams({ error, state, error_description: 'Out of tea' })
-    return (await browser.get(`${START}/callback?${query}`)).headers.location
+    const query = new URLSearchParams({ error, state, error_description: description })
+    return browser.get(`${START}/callback?${query}`)
   }
+  const refused = async (browser: Client, error: string, description = '') =>
+    (await answerTo(browser, error, description)).headers.location
   const browser = new Client(platform.app)
-  t.equal(await refused(browser, 'access_denied'), '/sign-in?returnTo=%2Fgames%2Fpong')
+  t.equal(await refused(browser, 'access_denied', 'Out of tea'), '/sign-in?returnTo=%2Fgames%2Fpong')
+  for (const nothing of ['', ' \u200b\u0007'])
+    t.equal(await refused(browser, 'server_error', nothing), '/sign-in?returnTo=%2Fgames%2Fpong&done=provider')
   const failed = await refused(browser, 'server_error')
-  t.equal(failed, '/sign-in?returnTo=%2Fgames%2Fpong&done=provider')
   t.match((await browser.get(failed as string)).text, /could not sign you in.*value="\/games\/pong"/s)
-  const why = { provider: 'club', error: 'server_error', description: 'Out of tea' }
+  const page = await answerTo(browser, 'server_error', `Out\u202e of\u0007\n\n<b>tea</b>${'.'.repeat(400)}`)
+  t.equal(page.status, 403)
+  t.match(page.text, /in the words of the Club:.*<blockquote>Out of &lt;b>tea&lt;\/b>\.{283}…<\/blockquote>/s)
+  t.match(
+    page.text,
+    /href="\/sign-in\/with\/club\?returnTo=%2Fgames%2Fpong".*href="\/sign-in\?returnTo=%2Fgames%2Fpong"/s,
+  )
+  const planted = `${START}/callback?error=server_error&state=${'x'.repeat(22)}&error_description=Call+this+number`
+  const over = { status: 303, headers: { location: '/sign-in?done=provider-over' } }
+  t.match(await browser.get(planted), over, 'a link shows no words')
+
+  const why = { provider: 'club', error: 'server_error', description: '' }
   t.match(
     lines.find(({ error }) => error === 'server_error'),
     why,
@@ -357,4 +371,56 @@ t.test('GitHub (an Enterprise Server of the test) names its people in its own wa
 t.test('the configuration says what a provider lacks', async (t) => {
   const providers = { club: { clientId: 'yard', clientSecret: 'x' } }
   await t.rejects(startPlatform(t, { only, config: { auth: { providers } } }), { message: /club.*issuer/ })
+})
+
+t.test('the last way to sign in is kept, whichever it is', async (t) => {
+  const { platform, through, person } = await start(t)
+  const count = async () => (await platform.app.db.query('select subject from upstream_accounts')).length
+  person.current = verified('u1', 'ada@example.org')
+  const ada = new Client(platform.app)
+  await through(ada)
+  const disconnect = (subject: string) => ada.submit('/settings/accounts/disconnect', { provider: 'club', subject })
+  const only = { status: 409, text: /This is the only way to sign in to this account. First set a password/ }
+  t.match(await disconnect('u1'), only)
+  t.equal((await disconnect('nothing')).status, 404)
+
+  person.current = verified('u2', 'other@example.org')
+  const question = (await through(ada)).headers.location as string
+  await ada.submit(question, {})
+  t.equal(await count(), 2)
+  const both = await Promise.all([disconnect('u1'), disconnect('u2')])
+  t.same(both.map(({ status }) => status).toSorted(), [303, 409], 'of two at once one is kept')
+  t.equal(await count(), 1)
+
+  // A key of the portal's former host signs nobody in.
+  const [{ player_id } = { player_id: '' }] = await platform.app.db.query<{ player_id: string }>(
+    'select player_id from upstream_accounts',
+  )
+  const addPasskey = (id: string, host: string) =>
+    platform.app.db.execute(
+      `insert into passkeys (id, player_id, public_key, counter, transports, rp_id, label, created_at)
+       values (?, ?, '', 0, '[]', ?, 'Key', ?)`,
+      [id, player_id, host, new Date()],
+    )
+  await addPasskey('former', 'former.example')
+  const [{ subject } = { subject: '' }] = await platform.app.db.query<{ subject: string }>(
+    'select subject from upstream_accounts',
+  )
+  t.match(await disconnect(subject), only)
+  await addPasskey('key', 'localhost')
+  t.equal((await disconnect(subject)).status, 303)
+  t.match(await ada.submit('/settings/passkeys/remove', { id: 'key' }), only)
+  t.equal((await ada.submit('/settings/passkeys/remove', { id: 'former' })).status, 303)
+  t.equal((await ada.submit('/settings/password', { password: PASSWORD })).status, 303)
+  t.equal((await ada.submit('/settings/passkeys/remove', { id: 'key' })).status, 303)
+})
+
+t.test('an answer that arrives at another name of this machine says so, and is not used up', async (t) => {
+  const { platform, person } = await start(t)
+  person.current = verified('u1', 'ada@example.org')
+  const browser = new Client(platform.app)
+  const back = await followRedirects((await browser.get(START)).headers.location as string)
+  const elsewhere = await browser.get(back.pathname + back.search, { host: '127.0.0.1:8080' })
+  t.match(elsewhere, { status: 421, text: /This server has no site named 127\.0\.0\.1:8080\./ })
+  t.equal((await browser.get(back.pathname + back.search)).status, 303, 'and works where it belongs')
 })

@@ -28,7 +28,7 @@ t.test('whoever is signed out, or of another origin, is refused', async (t) => {
   t.match(await ada.put('a', '2', { origin: undefined, 'sec-fetch-site': 'same-origin' }), { status: 200 })
   t.match(await ada.request('GET', '/a', undefined, { 'service-worker': 'script' }), { status: 403 })
   const read = await ada.get('a')
-  t.equal(read.headers['cross-origin-resource-policy'], 'same-origin', 'a sibling game can not include it')
+  t.equal(read.headers['cross-origin-resource-policy'], 'same-origin', 'a sibling game cannot include it')
   t.match(await ada.put('a', '3', { 'service-player': ada.id }), { status: 200 })
   t.match(await ada.put('a', '3', { 'service-player': 'ply_other' }), {
     status: 409,

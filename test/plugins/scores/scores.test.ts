@@ -300,3 +300,20 @@ t.test('submissions by day, for the chart', async (t) => {
   platform.clock.advance(6 * DAY_MS)
   t.match((await owner.get(`/games/${game.slug}/analytics?days=7`)).text, /scores submitted<\/dt><dd>1</)
 })
+
+t.test('a score that waits for its batch while the game ends is not stored', async (t) => {
+  const { platform, owner, game, join } = await withBoard(t)
+  const { app } = platform
+  const ada = await join('Ada')
+  // Past the checks of the request, as a score is that waits for the batch before.
+  const submit = () =>
+    app.scores.submit({ gameId: game.id, boardId: 'fastest', playerId: ada.id, score: 7, writer: 'players' })
+  await app.games.suspensions.suspend(game.id, 'No.')
+  await t.rejects(submit(), { code: 'suspended' })
+  await app.games.suspensions.lift(game.id)
+  await app.games.remove(owner.id, game.id)
+  await t.rejects(submit(), { code: 'not_found' })
+  t.same(await app.db.query('select player_id from score_entries'), [])
+  await app.games.deletion.restore(owner.id, game.id)
+  t.match(await submit(), { rank: 1 })
+})

@@ -1,4 +1,4 @@
-import { checkScans, isFrame } from '../../../../core/images/structure.ts'
+import { checkScans, isFrame } from '../../../../core/images/decoding-limits.ts'
 import { damaged } from './damaged.ts'
 import type { Dimensions } from './format.ts'
 

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import { checkChunks } from '../../../../core/images/structure.ts'
+import { checkChunks } from '../../../../core/images/decoding-limits.ts'
 import { damaged } from './damaged.ts'
 import type { Dimensions, PackedPixels } from './format.ts'
 

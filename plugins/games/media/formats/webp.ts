@@ -1,4 +1,4 @@
-import { checkChunks, checkFrames, MOST_FRAMES } from '../../../../core/images/structure.ts'
+import { checkChunks, checkFrames, MOST_FRAMES } from '../../../../core/images/decoding-limits.ts'
 import { damaged } from './damaged.ts'
 import type { Dimensions } from './format.ts'
 

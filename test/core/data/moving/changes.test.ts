@@ -177,7 +177,7 @@ t.test('the source is not written to', async (t) => {
   t.equal(watcher.pragma('data_version', { simple: true }), before)
 })
 
-t.test('what can not be moved is said in one sentence', needsPostgres, async (t) => {
+t.test('what cannot be moved is said in one sentence', needsPostgres, async (t) => {
   const refused = async (from: TestPlace, to: TestPlace, message: RegExp, options = schema) =>
     t.rejects(movePlaces(from, to, options), { name: 'MoveError', message })
   const from = await newPlace(t, 'sqlite')

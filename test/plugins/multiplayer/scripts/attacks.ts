@@ -42,13 +42,13 @@ const time: Attack[] = [
     'for (;;) Array.from({ length: 5000 }, (_, i) => i).sort(() => Math.random() - 0.5)',
   ),
   attack(
-    'a search that can not be interrupted',
+    'a search that cannot be interrupted',
     'ends',
     "const s = 'a'.repeat(2e6); for (;;) s.indexOf('a'.repeat(1e6) + 'b')",
     short,
   ),
   attack(
-    'a split that can not be interrupted',
+    'a split that cannot be interrupted',
     'ends',
     "const s = 'a'.repeat(2e6); for (;;) s.lastIndexOf('b' + 'a'.repeat(1e6))",
   ),

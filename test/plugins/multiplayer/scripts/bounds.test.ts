@@ -24,7 +24,7 @@ t.test('settings are checked, whatever a script adds to all objects', async (t) 
   }
 })
 
-t.test('an invented stack names no place that a script can not have', async (t) => {
+t.test('an invented stack names no place that a script cannot have', async (t) => {
   const { open, enter, lines } = startScripts(t)
   const hosted = await open(`
     export function message(room, player, type, place) { throw { name: 'E', message: place, stack: 'at f (room.js:' + place + ')' } }`)

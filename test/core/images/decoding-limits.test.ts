@@ -1,6 +1,6 @@
 import { PNG } from 'pngjs'
 import t from 'tap'
-import { MOST_CHUNKS, MOST_SCANS, readStructure } from '../../../core/images/structure.ts'
+import { MOST_CHUNKS, MOST_SCANS, readStructure } from '../../../core/images/decoding-limits.ts'
 import { jpegOfScans, pngOfChunks } from '../../kit/hostile-images.ts'
 
 const png = PNG.sync.write(new PNG({ width: 20, height: 10 }))
