@@ -21,4 +21,25 @@ export default [
     replace: "const fault = pathProblem(entry.fileNameRaw.toString('latin1').replace(/[\\\\/]$/, ''))",
     tests: ['plugins/deploy/zip'],
   },
+  {
+    name: 'caching: a name that had two contents stays immutable',
+    in: 'plugins/game-edge/files',
+    find: 'carriesDigest(path) && !changed.has(path)',
+    replace: 'carriesDigest(path)',
+    tests: ['plugins/game-edge/files'],
+  },
+  {
+    name: 'caching: the script of a worker is immutable',
+    in: 'plugins/game-edge/files',
+    find: 'worker ? cacheControl.revalidate : representation.cacheControl',
+    replace: 'representation.cacheControl',
+    tests: ['plugins/game-edge/files'],
+  },
+  {
+    name: 'caching: an isolated file has the tag of the one before',
+    in: 'plugins/game-edge/files',
+    find: "site.isolated ? '-isolated' : ''",
+    replace: "''",
+    tests: ['plugins/game-edge/files'],
+  },
 ]
