@@ -42,4 +42,18 @@ export default [
     replace: "''",
     tests: ['plugins/game-edge/files'],
   },
+  {
+    name: 'serving: the start page stands for a missing script',
+    in: 'plugins/game-edge/files',
+    find: 'if (PARTS.has(destination)) return true',
+    replace: '',
+    tests: ['plugins/game-edge/files'],
+  },
+  {
+    name: 'serving: the script of saves outlives a suspension',
+    in: 'plugins/saves/routes',
+    find: 'onRequest: (request) => app.edge.refuseSuspended(request),',
+    replace: '',
+    tests: ['plugins/game-edge/files'],
+  },
 ]

@@ -128,6 +128,47 @@ t.test('the widget’s tag stands only where a document takes it', async (t) => 
   t.equal(inject(hostile), hostile, 'hostile input stays as it is')
 })
 
+t.test('a suspended game gets none of the platform’s scripts', async (t) => {
+  const { platform, game, get } = await published(t)
+  const scripts = ['auth-widget', 'mount', 'engine', 'multiplayer', 'saves', 'scores'].map(
+    (name) => `/__service/${name}.js`,
+  )
+  for (const path of scripts) t.equal((await get(path)).status, 200, path)
+  await platform.app.games.suspensions.suspend(game.id, 'No.')
+  for (const path of scripts) t.equal((await get(path)).status, 451, path)
+})
+
+t.test('a part of a page that is not there is no page', async (t) => {
+  const { get } = await published(t)
+  const ask = (path: string, dest: string | null, method = 'GET') =>
+    get(path, dest === null ? {} : { 'sec-fetch-dest': dest }, method)
+  const parts = ['script', 'style', 'image', 'font', 'audio', 'video', 'track', 'manifest']
+  for (const dest of [...parts, 'worker', 'sharedworker', 'serviceworker']) {
+    for (const path of ['/Main.js', '/absent', '/assets/x.js.meta']) {
+      t.match(await ask(path, dest), {
+        status: 404,
+        text: /^This build has no file /,
+        headers: { 'content-type': /^text\/plain/, 'cache-control': 'no-store', vary: 'sec-fetch-dest' },
+      })
+    }
+    t.equal((await ask('/main.js', dest)).status, 200, 'what is there is served')
+  }
+  t.match(await ask('/absent.png', 'image', 'HEAD'), { status: 404, text: '' })
+  for (const path of ['/model.glb.meta', '/level.JSON', '/a/v1.2'])
+    t.equal((await ask(path, 'empty')).status, 404, path)
+  for (const [path, dest] of [
+    ['/level/2', 'document'],
+    ['/level.json', 'document'],
+    ['/level/2', 'iframe'],
+    ['/level/2', 'empty'],
+    ['/level/2.html', 'empty'],
+    ['/a.b/level', 'empty'],
+    ['/absent.png', null],
+  ] as const) {
+    t.match(await ask(path, dest), { status: 200, text: /<title>Pong/ }, `${path} for ${dest}`)
+  }
+})
+
 const IMMUTABLE = 'public, max-age=31536000, immutable'
 const REVALIDATE = 'public, max-age=0, must-revalidate'
 
