@@ -65,6 +65,7 @@ try {
       game: null,
       isolated: () => false,
       script,
+      isPartOfPage: () => false,
       changed: () => {},
     })
     const page = await browser.newPage({

@@ -53,7 +53,10 @@ async function run(
     import('../../clients/cli/dev/server.ts'),
     import('../../clients/cli/errors.ts'),
   ])
-  const { stat } = await import('node:fs/promises')
+  const [{ stat }, { isPartOfPage }] = await Promise.all([
+    import('node:fs/promises'),
+    import('../../plugins/game-edge/files/part-of-page.ts'),
+  ])
   const project = await client.project()
   const folder = await chooseFolder(dir, project, cwd)
   const isFolder = await stat(folder).then(
@@ -74,6 +77,7 @@ async function run(
     ...{ folder, port, game },
     isolated: () => isolated,
     script: (name) => scriptForGames(browser, name),
+    isPartOfPage,
     ...(rooms ? { preview: () => rooms.script.preview } : {}),
     async changed(names) {
       terminal.note(

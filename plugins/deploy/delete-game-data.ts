@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Quotas } from '../quotas/index.ts'
-import { DeployRow, DeployUpload, ManifestRow } from './entities.ts'
+import { ChangedName, DeployRow, DeployUpload, ManifestRow } from './entities.ts'
 import { COUNTED, releaseStorage } from './stored-bytes.ts'
 
 /** Deletes all data of a permanently deleted game. The next garbage collection removes its bytes. */
@@ -21,6 +21,7 @@ export async function deleteGameData(em: SqlEntityManager, quotas: Quotas, gameI
   await em.nativeDelete(DeployUpload, { deployId })
   await em.nativeDelete(ManifestRow, { deployId })
   await em.nativeDelete(DeployRow, { gameId })
+  await em.nativeDelete(ChangedName, { gameId })
 }
 
 /**

@@ -38,6 +38,7 @@ import { RoomScriptCheck } from './room-script/check.ts'
 import { RoomScripts } from './room-script/room-scripts.ts'
 import { verifyRoomScript } from './room-script/verify.ts'
 import type { Deploy, DeployLimits, FinalizedDeploy, NewDeploy, StartedDeploy } from './schemas.ts'
+import { ServedNames } from './served-names.ts'
 import { releaseStorage } from './stored-bytes.ts'
 import { UnresumableDeploys } from './unresumable.ts'
 import { isFinalized, Uploads } from './uploads/uploads.ts'
@@ -86,6 +87,7 @@ export class Deploys {
   /** The addresses at which clients upload many files at once. */
   readonly bundles: BundleAddresses
   readonly roomScripts: RoomScripts
+  readonly served: ServedNames
   /** Deploys that only this process can continue. */
   readonly unresumable: UnresumableDeploys
   readonly #scriptCheck: RoomScriptCheck
@@ -99,11 +101,9 @@ export class Deploys {
     this.manifests = new Manifests(parts.db, this.drafts)
     this.uploads = new Uploads(parts)
     this.bundles = new BundleAddresses(parts)
-    this.roomScripts = new RoomScripts({
-      games: parts.games,
-      storage: parts.storage,
-      manifests: this.manifests,
-    })
+    const { games, storage } = parts
+    this.roomScripts = new RoomScripts({ games, storage, manifests: this.manifests })
+    this.served = new ServedNames({ ...parts, manifests: this.manifests })
     this.#scriptCheck = new RoomScriptCheck(parts.workerPrograms)
     this.unresumable = new UnresumableDeploys(parts, (deployId, failure) => this.fail(deployId, failure))
     parts.events.on('deploy.compressed', ({ deployId }) => this.manifests.forget(deployId))
@@ -220,6 +220,7 @@ export class Deploys {
       const from = ['uploading', 'finalizing'] as const
       if (preview) await finalizePreview(this.#parts, { deployId, gameId: game.id, from })
       else {
+        await this.served.note(deploy)
         const { id: gameId, ownerId } = game
         const now = clock.now()
         const activation = { deployId, gameId, ownerId, from, action: 'deploy.live', expectedLive, now } as const
@@ -257,6 +258,7 @@ export class Deploys {
     const { deploy, game } = await this.#mustOwn(playerId, deployId)
     if (!isFinalized(deploy)) throw new NotRestorable()
     await this.#examine(deploy)
+    await this.served.note(deploy)
     const now = this.#parts.clock.now()
     const { id: gameId, ownerId } = game
     const activation = { deployId, gameId, ownerId, from: ['superseded'], action: 'deploy.rollback', now } as const

@@ -64,6 +64,19 @@ const ManifestRowSchema = defineEntity({
 export class ManifestRow extends ManifestRowSchema.class {}
 ManifestRowSchema.setClass(ManifestRow)
 
+/** The names that carry a digest by their form, and have had several contents at the address of a game. */
+const ChangedNameSchema = defineEntity({
+  name: 'ChangedName',
+  tableName: 'deploy_changed_names',
+  properties: {
+    gameId: p.string().length(30).primary(),
+    path: p.string().length(512).primary(),
+  },
+})
+
+export class ChangedName extends ChangedNameSchema.class {}
+ChangedNameSchema.setClass(ChangedName)
+
 /**
  * Every existing or expected blob. The row is inserted before the bytes are stored and deleted after them, so no bytes
  * are ever without a row, and garbage collection need not list the storage.

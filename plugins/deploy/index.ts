@@ -5,13 +5,14 @@ import { GarbageCollector } from './blobs/garbage-collector.ts'
 import { Compression } from './compression/compression.ts'
 import { deleteGameData, endOpenDeploys } from './delete-game-data.ts'
 import { Deploys } from './deploys.ts'
-import { BlobRow, BlobVariant, DeployRow, DeployUpload, ManifestRow, OwnerBlob } from './entities.ts'
+import { BlobRow, BlobVariant, ChangedName, DeployRow, DeployUpload, ManifestRow, OwnerBlob } from './entities.ts'
 import { COMPRESS } from './go-live.ts'
 import { migration } from './migrations/2026_11_21_deploys.ts'
 import { variantsMigration } from './migrations/2026_11_21_deploys_variants.ts'
 import { migration as examinedBuildsMigration } from './migrations/2026_11_23_examined_builds.ts'
 import { migration as pinnedMigration } from './migrations/2026_11_23_pinned_deploys.ts'
 import { migration as roomScriptsMigration } from './migrations/2026_11_23_room_scripts.ts'
+import { migration as changedNamesMigration } from './migrations/2026_11_26_changed_names.ts'
 import { migration as openDeploysMigration } from './migrations/2026_11_26_open_deploys.ts'
 import { lastDeploys } from './pages/last-deploy-column.ts'
 import { pages } from './pages/routes.ts'
@@ -23,6 +24,7 @@ import { zipRoutes } from './zip/routes.ts'
 
 export { type DraftBuild, type DraftSource, isDraftId } from './drafts/draft-builds.ts'
 export { InvalidRoomScript } from './errors.ts'
+export { carriesDigest } from './manifest/digest-name.ts'
 export type { FileEncoding, Manifest, ManifestFile } from './manifest/manifests.ts'
 export { mediaTypeOf } from './manifest/media-type.ts'
 export { problemOf } from './manifest/paths.ts'
@@ -42,10 +44,10 @@ export default definePlugin(
     name: 'deploy',
     dependencies: ['oauth-idp', 'quotas', 'games'],
     limits: { ...DeployLimits, ...HistoryLimits, ...ArchiveLimits },
-    entities: [DeployRow, ManifestRow, BlobRow, OwnerBlob, DeployUpload, BlobVariant],
+    entities: [DeployRow, ChangedName, ManifestRow, BlobRow, OwnerBlob, DeployUpload, BlobVariant],
     migrations: [
       ...[migration, variantsMigration, pinnedMigration, roomScriptsMigration, examinedBuildsMigration],
-      openDeploysMigration,
+      ...[openDeploysMigration, changedNamesMigration],
     ],
   },
   async (app, _config, limits) => {

@@ -63,6 +63,17 @@ export class Edge {
     return unlessSuspended(game)
   }
 
+  /**
+   * The `onRequest` hook of the platform's scripts. The game is usually cached. While the database is unavailable, they are
+   * served nevertheless.
+   *
+   * @throws Suspended
+   */
+  async refuseSuspended(request: FastifyRequest): Promise<void> {
+    const game = await this.namedBy(request).catch(() => null)
+    if (game) unlessSuspended(game)
+  }
+
   /** Whether the caller may see the game. It reads the session only if the game is private. */
   async mayEnter(request: FastifyRequest, game: Game): Promise<boolean> {
     if (this.#app.games.visibleTo(null, game)) return true

@@ -4,7 +4,6 @@ import Type from 'typebox'
 import { NotFound } from '../../core/errors.ts'
 import { cacheControl } from '../../core/http/headers.ts'
 import type { Routes } from '../../core/http/routes.ts'
-import { Suspended } from '../games/index.ts'
 import { refuseServiceWorker } from './edge.ts'
 
 /**
@@ -71,11 +70,7 @@ export const scriptRoutes: Routes = async (app) => {
     config: { auth: 'none', quiet: true },
     constraints: { origin: 'game' },
     schema: { hide: true },
-    // The game is usually cached. While the database is unavailable, scripts are still served for cached games.
-    onRequest: async (request: FastifyRequest) => {
-      const game = await app.edge.namedBy(request).catch(() => null)
-      if (game?.suspended) throw new Suspended()
-    },
+    onRequest: (request: FastifyRequest) => app.edge.refuseSuspended(request),
   } as const
   const onPortal = { config: { auth: 'none' }, constraints: { origin: 'portal' } } as const
 

@@ -79,7 +79,12 @@ export const routes =
 
     app.get(
       CLIENT,
-      { config: { auth: 'none', quiet: true }, constraints: { origin: 'game' }, schema: { hide: true } },
+      {
+        config: { auth: 'none', quiet: true },
+        constraints: { origin: 'game' },
+        onRequest: (request) => app.edge.refuseSuspended(request),
+        schema: { hide: true },
+      },
       async (request, reply) => {
         reply.header('cross-origin-resource-policy', 'same-origin')
         reply.header('x-content-type-options', 'nosniff')

@@ -61,7 +61,12 @@ export const gameRoutes: Routes = async (app) => {
 
   app.get(
     '/__service/scores.js',
-    { config: { auth: 'none', quiet: true }, constraints, schema: { hide: true } },
+    {
+      config: { auth: 'none', quiet: true },
+      constraints,
+      onRequest: (request) => app.edge.refuseSuspended(request),
+      schema: { hide: true },
+    },
     async (request, reply) => {
       reply.header('cross-origin-resource-policy', 'same-origin')
       reply.header('x-content-type-options', 'nosniff')

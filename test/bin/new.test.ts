@@ -1,10 +1,13 @@
 // `gameyard new`: a game in a new folder, which `gameyard dev` plays without a platform and `gameyard deploy` publishes.
+import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
 import { join } from 'node:path'
 import t from 'tap'
 import { scriptForGames } from '../../bin/commands/dev.ts'
 import { packageInstallation } from '../../bin/installation.ts'
 import { startDevServer } from '../../clients/cli/dev/server.ts'
+import { isPartOfPage } from '../../plugins/game-edge/files/part-of-page.ts'
 import { findStarter, STARTERS } from '../../plugins/starters/catalog.ts'
 import { filesOf } from '../../plugins/starters/files.ts'
 import { run, temporaryFolder } from './program.ts'
@@ -50,10 +53,17 @@ t.test(
       game: null,
       isolated: () => false,
       script,
+      isPartOfPage,
       changed: () => {},
     })
     t.teardown(() => server.close())
     const get = (path: string) => fetch(new URL(path, server.url))
+    // Only Node's own client sends `Sec-Fetch-Mode`, and it has no destination.
+    t.match(await (await get('/level/2')).text(), /<canvas/, 'an address in the game gets its page')
+    const headers = { 'sec-fetch-dest': 'image' }
+    const absent = request(new URL('/Hero.png', server.url), { headers }).end()
+    const [answer] = await once(absent, 'response')
+    t.match(answer.resume(), { statusCode: 404, headers: { 'content-type': /^text\/plain/ } }, 'a picture gets none')
     t.same(await (await get('/auth/service/session')).json(), { signedIn: false })
     for (const name of ['multiplayer', 'saves', 'scores', 'mount']) {
       const answer = await get(`/__service/${name}.js`)

@@ -10,6 +10,8 @@ export interface FilesOptions {
   inject: string
   /** The headers of every response. */
   headers: Record<string, string>
+  /** Whether a request is for a part of a page, so that the start page is no answer to it. */
+  isPartOfPage(path: string): boolean
 }
 
 /** Matches files that are never served, because a deploy would not publish them. */
@@ -17,18 +19,24 @@ const PRIVATE = /(?:^|\/)(?:\.git|\.env[^/]*|node_modules)(?:\/|$)/i
 
 /** Serves a folder as a game's own origin does: the file, a folder's `index.html`, else the game's own page. */
 export async function serveFile(
-  { root, inject, headers }: FilesOptions,
+  { root, inject, headers, isPartOfPage }: FilesOptions,
   { method, path }: { method: string; path: string },
   response: ServerResponse,
 ): Promise<void> {
   const found = await locate(root, path)
   if (found && 'redirect' in found) {
-    response.writeHead(308, { ...headers, location: found.redirect }).end()
+    // The folder may be a file at the next change.
+    response.writeHead(302, { ...headers, location: found.redirect, 'cache-control': 'no-store' }).end()
     return
   }
-  if (!found) {
-    response.writeHead(404, { ...headers, 'content-type': 'text/plain; charset=utf-8' })
-    response.end(`There is no ${path} here.\n`)
+  if (!found || (found.isFallback && isPartOfPage(path))) {
+    response.writeHead(404, {
+      'cache-control': 'no-store',
+      vary: 'sec-fetch-dest',
+      ...headers,
+      'content-type': 'text/plain; charset=utf-8',
+    })
+    response.end(method === 'HEAD' ? undefined : `There is no ${path} here.\n`)
     return
   }
   const coding = /\.(br|gz)$/.exec(found.file)?.[1]
@@ -57,18 +65,18 @@ export async function serveFile(
 async function locate(
   root: string,
   path: string,
-): Promise<{ file: string; size: number } | { redirect: string } | null> {
+): Promise<{ file: string; size: number; isFallback: boolean } | { redirect: string } | null> {
   const relative = path.slice(1)
   if (PRIVATE.test(relative) || path.includes('\0')) return null
   const whole = await realpath(root)
-  for (const candidate of [relative, join(relative, 'index.html'), 'index.html']) {
+  for (const [index, candidate] of [relative, join(relative, 'index.html'), 'index.html'].entries()) {
     const file = await realpath(join(whole, candidate)).catch(() => null)
     if (!file || (file !== whole && !file.startsWith(whole + sep))) continue
     const found = await stat(file)
     if (!found.isFile()) continue
     if (candidate !== relative && candidate !== 'index.html' && !path.endsWith('/'))
       return { redirect: `${encodeURI(path)}/` }
-    return { file, size: found.size }
+    return { file, size: found.size, isFallback: index === 2 }
   }
   return null
 }

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { CliError } from '../errors.ts'
 import { serveFile } from './files.ts'
@@ -15,6 +15,8 @@ export interface DevOptions {
   isolated(): boolean
   /** Returns a script of the platform by its name, such as `saves.js`, for a server without a game; null if unknown. */
   script(name: string): Promise<Uint8Array | null>
+  /** Whether a request is for a part of a page, by the rule of the platform. */
+  isPartOfPage(headers: IncomingHttpHeaders, path: string): boolean
   /** The name of the preview whose rooms the pages enter; null for the rooms of the game. */
   preview?: () => string | null
   /** Called with the changed files. Pages reload afterwards. */
@@ -65,7 +67,11 @@ export async function startDevServer(options: DevOptions): Promise<DevServer> {
       return
     }
     await serveFile(
-      { ...files, headers: isolated() ? ISOLATED : {} },
+      {
+        ...files,
+        headers: isolated() ? ISOLATED : {},
+        isPartOfPage: (path) => options.isPartOfPage(request.headers, path),
+      },
       { method, path: decodeURIComponent(pathname) },
       response,
     )

@@ -44,7 +44,7 @@ function take(reply: RawReply): ServerResponse {
 
 /** The file at a path of a site. */
 export type Found =
-  | { kind: 'file'; name: string; file: ManifestFile }
+  | { kind: 'file'; name: string; file: ManifestFile; isFallback: boolean }
   /** A folder without its trailing slash. Relative links of the page would not resolve. */
   | { kind: 'folder' }
 
@@ -53,11 +53,13 @@ export type Found =
  * @throws NotFound for the room script, which is never served
  */
 export function find(site: LiveSite, path: string): Found {
-  for (const name of candidates(path)) {
+  for (const [index, name] of candidates(path).entries()) {
     const file = site.manifest.get(name)
     if (!file) continue
     if (file.roomScript) throw new NotFound('file')
-    return path !== '' && name === `${path}/index.html` ? { kind: 'folder' } : { kind: 'file', name, file }
+    return path !== '' && name === `${path}/index.html`
+      ? { kind: 'folder' }
+      : { kind: 'file', name, file, isFallback: index > 0 && name === 'index.html' }
   }
   throw new Error(`The deploy ${site.deployId} has no index.html.`)
 }
@@ -98,7 +100,9 @@ export class Files {
   hot(site: LiveSite, path: string, request: IncomingMessage): HotForm | undefined {
     const name = path.endsWith('/') ? `${path}index.html` : path
     const framed = mayBeFramed(request, this.#secure)
-    const file = (framed && site.hot.files.get(FRAMED + name)) || site.hot.files.get(name)
+    const file = isForWorker(request)
+      ? site.hot.files.get(WORKER + name)
+      : (framed && site.hot.files.get(FRAMED + name)) || site.hot.files.get(name)
     if (!file) return undefined
     const coding = chooseCoding(request.headers['accept-encoding'] as string | undefined, file.codings)
     const form = file[coding ?? 'plain']
@@ -112,47 +116,50 @@ export class Files {
     sendFromMemory(request, response, form)
   }
 
-  /** Answers a GET or HEAD with a file of the site. @returns whether it is an HTML document that a player opens */
+  /**
+   * Answers a GET or HEAD with a file of the site. @returns whether it is an HTML document that a player opens
+   *
+   * @param former whether it is a file of an earlier build, which is served for a limited time and not kept in memory
+   */
   async send(
     site: LiveSite,
-    { name, file }: { name: string; file: ManifestFile },
+    { name, file, former = false }: { name: string; file: ManifestFile; former?: boolean },
     request: IncomingMessage,
     reply: RawReply,
   ): Promise<boolean> {
-    const representation = representationOf(name, file.contentType)
+    const representation = representationOf(name, file.contentType, site.changed)
     const { isDocument } = representation
+    const worker = representation.isScript && isForWorker(request)
     const framed = isDocument && mayBeFramed(request, this.#secure)
     const tags = isDocument && file.size <= DOCUMENT_BYTES ? this.#tagsOf(site, framed) : null
     const injects = tags !== null
     const codings = codingsOf(file, representation, injects)
     const coding = chooseCoding(request.headers['accept-encoding'] as string | undefined, codings)
     const kind = coding ?? 'plain'
-    const path = framed ? `${FRAMED}/${name}` : `/${name}`
-    const hot = site.hot.files.get(path)?.[kind]
+    const path = `${framed ? FRAMED : worker ? WORKER : ''}/${name}`
+    const hot = former ? undefined : site.hot.files.get(path)?.[kind]
     if (hot) {
       this.sendHot(hot, request, take(reply))
       return isDocument
     }
     const encoded = injects ? undefined : file.encodings.find((encoding) => encoding.coding === coding)
     const blob = encoded ?? file
-    const headers = headersOf(representation, site, { coding, varies: codings.length > 0, framing: isDocument })
-    if (injects || blob.size <= HOT_BYTES) {
+    const varies = codings.length > 0
+    const headers = headersOf(representation, site, { coding, varies, framing: isDocument, worker })
+    // A setting decides the isolation. A 304 would leave the headers of a response from before the change as they are.
+    const tag = (digest: string) => `"${digest}${site.isolated ? '-isolated' : ''}"`
+    if (injects || (blob.size <= HOT_BYTES && !former)) {
       const form = await this.#hot.load(site.hot, path, { kind, codings }, async () => {
         const bytes = await buffer(await this.#open(blob))
         const { body, digest } = tags
           ? await injected(bytes, { file, tags, coding })
           : { body: bytes, digest: blob.sha256 }
-        return bufferedFile(fileHead({ etag: `"${digest}"`, size: body.length, isDocument }, headers), body)
+        return bufferedFile(fileHead({ etag: tag(digest), size: body.length, isDocument }, headers), body)
       })
       this.sendHot(form, request, take(reply))
       return isDocument
     }
-    await this.#stream(
-      blob,
-      fileHead({ etag: `"${blob.sha256}"`, size: blob.size, isDocument }, headers),
-      request,
-      reply,
-    )
+    await this.#stream(blob, fileHead({ etag: tag(blob.sha256), size: blob.size, isDocument }, headers), request, reply)
     return isDocument
   }
 
@@ -209,8 +216,13 @@ export class Files {
   }
 }
 
-/** The prefix of framed documents' paths in the table of hot files. */
+/** The prefixes of the paths of framed documents and workers' scripts in the table of hot files. */
 const FRAMED = 'framed:'
+const WORKER = 'worker:'
+
+/** Whether a browser asks for the script of a worker. */
+const isForWorker = ({ headers }: IncomingMessage): boolean => /worker$/.test(String(headers['sec-fetch-dest'] ?? ''))
+
 const INJECTED: readonly Coding[] = ['br']
 const NONE: readonly Coding[] = []
 

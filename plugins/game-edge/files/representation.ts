@@ -1,3 +1,4 @@
+import { cacheControl } from '../../../core/http/headers.ts'
 import { uploadedEncoding } from '../../deploy/index.ts'
 import type { Game } from '../../games/index.ts'
 import { cacheControlOf } from './caching.ts'
@@ -10,39 +11,55 @@ export interface Representation {
   cacheControl: string
   /** Whether it is an HTML document that may get the widget's script tag. */
   isDocument: boolean
+  /** Whether it can be the script of a worker, whose headers decide what the worker may do. */
+  isScript: boolean
 }
 
-/** Determines the headers of a file from its name and type. */
-export function representationOf(path: string, declaredType: string): Representation {
+/** Determines the headers of a file from its name and type. @param changed names that had several contents */
+export function representationOf(
+  path: string,
+  declaredType: string,
+  changed: ReadonlySet<string> = NEVER,
+): Representation {
   const uploaded = uploadedEncoding(path)
   const contentType = uploaded?.contentType ?? declaredType
   return {
     contentType,
     encoding: uploaded?.encoding ?? null,
-    cacheControl: cacheControlOf(path, contentType),
+    cacheControl: cacheControlOf(path, contentType, changed),
     isDocument: !uploaded && /^text\/html\b/i.test(contentType),
+    isScript: /\bjavascript\b/i.test(contentType),
   }
 }
+
+const NEVER: ReadonlySet<string> = new Set()
 
 /**
  * Headers of every file of a game, as pairs for `writeHead`; the entity tag, length and range are added.
  *
  * @param coding the form of the file that is sent; `varies`: there are others; `framing`: the response differs in a
- *   frame
+ *   frame; `worker`: it is the script of a worker, whose isolation is a setting, so that it is not immutable
  */
 export function headersOf(
   representation: Representation,
   { game, preview, isolated }: { game: Game; preview: boolean; isolated: boolean },
-  { coding, varies, framing = false }: { coding: Coding | null; varies: boolean; framing?: boolean },
+  {
+    coding,
+    varies,
+    framing = false,
+    worker = false,
+  }: { coding: Coding | null; varies: boolean; framing?: boolean; worker?: boolean },
 ): string[] {
-  const vary = [varies && 'accept-encoding', framing && 'sec-fetch-dest'].filter(Boolean).join(', ')
-  const { contentType, cacheControl } = representation
+  const { contentType, isScript } = representation
+  const caching = worker ? cacheControl.revalidate : representation.cacheControl
+  const byDestination = framing || (isScript && representation.cacheControl === cacheControl.immutable)
+  const vary = [varies && 'accept-encoding', byDestination && 'sec-fetch-dest'].filter(Boolean).join(', ')
   const encoding = representation.encoding ?? coding
   return [
     'content-type',
     contentType,
     'cache-control',
-    game.visibility === 'public' && !preview ? cacheControl : 'private, no-cache',
+    game.visibility === 'public' && !preview ? caching : 'private, no-cache',
     'x-content-type-options',
     'nosniff',
     'accept-ranges',

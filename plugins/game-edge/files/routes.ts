@@ -1,14 +1,17 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Blobs } from '../../../core/data/disk-cache.ts'
+import { printablePath } from '../../../core/data/file-path.ts'
 import { NotFound } from '../../../core/errors.ts'
 import { cacheControl } from '../../../core/http/headers.ts'
 import type { Routes } from '../../../core/http/routes.ts'
+import { carriesDigest } from '../../deploy/index.ts'
 import { refuseServiceWorker } from '../edge.ts'
 import { closedPage, emptyGamePage, noGamePage, sendPage, suspendedPage } from '../pages.ts'
 import { mayBeFramed } from '../sign-in/cookies.ts'
 import { fastPathHandler } from './fast-path.ts'
 import { Files, find } from './files.ts'
 import { HotFiles } from './hot-files.ts'
+import { isPartOfPage } from './part-of-page.ts'
 import { isReserved, manifestPath, pathIsReserved } from './paths.ts'
 import { countPlay, opensGame } from './plays.ts'
 import { ISOLATED } from './representation.ts'
@@ -67,12 +70,33 @@ export const fileRoutes =
         if (!site) return sendPage(reply, emptyGamePage(game.title, game.manageUrl))
         const found = find(site, path)
         if (found.kind === 'folder') return toFolder(request, reply, site)
-        const isDocument = await files.send(site, found, request.raw, reply)
+        const former = found.isFallback && !site.preview ? await formerFile(app, site, path) : null
+        if (found.isFallback && !former && isPartOfPage(request.headers, path)) return noSuchFile(reply, path)
+        const isDocument = await files.send(site, former ?? found, request.raw, reply)
         if (isDocument && !site.preview && opensGame(request.raw)) countPlay(app, game, request.raw, request.ip)
         return reply
       },
     )
   }
+
+/** A page in the place of a script or a picture would hide that its file is not there. */
+function noSuchFile(reply: FastifyReply, path: string): FastifyReply {
+  reply.headers({ 'cache-control': 'no-store', vary: 'sec-fetch-dest', 'x-content-type-options': 'nosniff' })
+  return reply
+    .code(404)
+    .type('text/plain; charset=utf-8')
+    .send(`This build has no file ${printablePath(path)}.\n`)
+}
+
+/** Returns a file with a digest in its name that an open page still asks for, after a deploy without it. */
+async function formerFile(app: FastifyInstance, { game }: LiveSite, path: string) {
+  if (!carriesDigest(path)) return null
+  for (const manifest of await app.deploys.served.recent(game.id)) {
+    const file = manifest.get(path)
+    if (file && !file.roomScript) return { name: path, file, former: true }
+  }
+  return null
+}
 
 /** The redirect lasts ninety days at most, and its owner may change it, so browsers must not cache it. */
 function toMoved(origin: string, request: FastifyRequest, reply: FastifyReply): FastifyReply {

@@ -19,6 +19,8 @@ export interface LiveSite {
   isolated: boolean
   /** Whether another game had this slug before. For custom domains see `Sites.inherits`. */
   inherited: boolean
+  /** The names that had several contents, so that browsers must revalidate them. */
+  changed: ReadonlySet<string>
   /** Its files that are in memory. */
   hot: HotTable
 }
@@ -88,15 +90,19 @@ export class Sites {
       if (!deployId || !manifest) return null
       const inherited = preview === null && (await this.#owners.inherits(slug, game.id))
       const isolated = preview === null ? game.isolated : await this.#app.deploys.isIsolated(game, deployId)
-      const hot = this.#tableOf(name, { game, manifest, isolated })
+      const changed = await this.#app.deploys.served.changed(game.id)
+      const hot = this.#tableOf(name, { game, manifest, isolated, changed })
       const draft = isDraftId(deployId)
-      return { game, deployId, manifest, preview: preview !== null, draft, isolated, inherited, hot }
+      return { game, deployId, manifest, preview: preview !== null, draft, isolated, inherited, changed, hot }
     })
   }
 
-  #tableOf(name: string, { game, manifest, isolated }: Pick<LiveSite, 'game' | 'manifest' | 'isolated'>): HotTable {
+  #tableOf(
+    name: string,
+    { game, manifest, isolated, changed }: Pick<LiveSite, 'game' | 'manifest' | 'isolated' | 'changed'>,
+  ): HotTable {
     // Settings change the response, so they are part of the key.
-    const key = `${game.settings.authWidget} ${isolated} ${game.visibility}`
+    const key = `${game.settings.authWidget} ${isolated} ${game.visibility} ${changed.size}`
     const known = this.#tables.get(name)
     if (known && known.manifest === manifest && known.key === key) return known.hot
     if (known) this.#hot.discard(known.hot)

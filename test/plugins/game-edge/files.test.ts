@@ -1,6 +1,5 @@
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
-import { hasContentHash } from '../../../plugins/game-edge/files/caching.ts'
 import { injectTags, WIDGET_TAG } from '../../../plugins/game-edge/files/inject-tags.ts'
 import { type PlatformOptions, startPlatform } from '../../kit/platform.ts'
 import { deploy, sha256 } from './kit.ts'
@@ -129,19 +128,86 @@ t.test('the widget’s tag stands only where a document takes it', async (t) => 
   t.equal(inject(hostile), hostile, 'hostile input stays as it is')
 })
 
-t.test('only names that carry a digest are kept for ever', async (t) => {
-  const hashed = ['main.3f2a9c1bd4e5f607.js', 'assets/index-BsX9_a1b.js', 'a-9f1c2e3d.chunk.css', 'chunk-K7Q2M5A9.js']
-  for (const name of [...hashed, 'x.3f2a9c1bd4e5f607a8b9.wasm.br']) t.ok(hasContentHash(name), name)
-  const plain = ['main.js', 'hero-Player2D.png', 'menu-cafe2024.png', 'photo-20241105.jpg', 'level-tutorial.json']
-  for (const name of [
-    ...plain,
-    'jquery-3.7.1.min.js',
-    'face2face.png',
-    'sprite2048.png',
-    'deadbeef',
-    'a/3f2a9c1bd4e5f607',
-  ])
-    t.notOk(hasContentHash(name), name)
+t.test('a suspended game gets none of the platform’s scripts', async (t) => {
+  const { platform, game, get } = await published(t)
+  const scripts = ['auth-widget', 'mount', 'engine', 'multiplayer', 'saves', 'scores'].map(
+    (name) => `/__service/${name}.js`,
+  )
+  for (const path of scripts) t.equal((await get(path)).status, 200, path)
+  await platform.app.games.suspensions.suspend(game.id, 'No.')
+  for (const path of scripts) t.equal((await get(path)).status, 451, path)
+})
+
+t.test('a part of a page that is not there is no page', async (t) => {
+  const { get } = await published(t)
+  const ask = (path: string, dest: string | null, method = 'GET') =>
+    get(path, dest === null ? {} : { 'sec-fetch-dest': dest }, method)
+  const parts = ['script', 'style', 'image', 'font', 'audio', 'video', 'track', 'manifest']
+  for (const dest of [...parts, 'worker', 'sharedworker', 'serviceworker']) {
+    for (const path of ['/Main.js', '/absent', '/assets/x.js.meta']) {
+      t.match(await ask(path, dest), {
+        status: 404,
+        text: /^This build has no file /,
+        headers: { 'content-type': /^text\/plain/, 'cache-control': 'no-store', vary: 'sec-fetch-dest' },
+      })
+    }
+    t.equal((await ask('/main.js', dest)).status, 200, 'what is there is served')
+  }
+  t.match(await ask('/absent.png', 'image', 'HEAD'), { status: 404, text: '' })
+  for (const path of ['/model.glb.meta', '/level.JSON', '/a/v1.2'])
+    t.equal((await ask(path, 'empty')).status, 404, path)
+  for (const [path, dest] of [
+    ['/level/2', 'document'],
+    ['/level.json', 'document'],
+    ['/level/2', 'iframe'],
+    ['/level/2', 'empty'],
+    ['/level/2.html', 'empty'],
+    ['/a.b/level', 'empty'],
+    ['/absent.png', null],
+  ] as const) {
+    t.match(await ask(path, dest), { status: 200, text: /<title>Pong/ }, `${path} for ${dest}`)
+  }
+})
+
+const IMMUTABLE = 'public, max-age=31536000, immutable'
+const REVALIDATE = 'public, max-age=0, must-revalidate'
+
+t.test('a name that had two contents is never immutable again, after a rollback either', async (t) => {
+  const { platform, owner, get, program, game } = await published(t)
+  const caching = async (path: string) => (await get(path)).headers['cache-control']
+  const build = (style: string) => ({ 'index.html': INDEX, 'app.3f2a9c1bd4e5f607.css': style, 'b.9f1c2e3d.js': 'b' })
+  const first = await deploy(platform, program, game.id, build('body{}'))
+  t.same([await caching('/app.3f2a9c1bd4e5f607.css'), await caching('/b.9f1c2e3d.js')], [IMMUTABLE, IMMUTABLE])
+  await deploy(platform, program, game.id, { 'index.html': INDEX, 'b.9f1c2e3d.js': 'b' })
+  await deploy(platform, program, game.id, build('body{color:red}'))
+  t.same([await caching('/app.3f2a9c1bd4e5f607.css'), await caching('/b.9f1c2e3d.js')], [REVALIDATE, IMMUTABLE])
+  await platform.app.deploys.rollback(owner.id, first)
+  t.match(await get('/app.3f2a9c1bd4e5f607.css'), { text: 'body{}', headers: { 'cache-control': REVALIDATE } })
+})
+
+t.test('no isolation is frozen: a worker’s script is revalidated, and the tag tells the setting', async (t) => {
+  const { platform, program, game, get } = await published(t)
+  await deploy(platform, program, game.id, { 'index.html': INDEX, 'app.3f2a9c1bd4e5f607.js': 'x', 'main.js': 'y' })
+  const worker = { 'sec-fetch-dest': 'worker' }
+  for (const path of ['/app.3f2a9c1bd4e5f607.js', '/main.js']) {
+    const script = await get(path, { 'sec-fetch-dest': 'script' })
+    const immutable = path !== '/main.js'
+    t.equal(script.headers['cache-control'], immutable ? IMMUTABLE : REVALIDATE)
+    t.equal(script.headers.vary, immutable ? 'sec-fetch-dest' : undefined)
+    for (const dest of ['worker', 'sharedworker', 'worker']) {
+      t.equal((await get(path, { 'sec-fetch-dest': dest })).headers['cache-control'], REVALIDATE, `${path} ${dest}`)
+    }
+    t.equal((await get(path)).headers['cache-control'], script.headers['cache-control'], 'and others keep theirs')
+  }
+  const before = (await get('/app.3f2a9c1bd4e5f607.js', worker)).headers.etag as string
+  await program.patch(`/api/games/${game.id}`, { settings: { crossOriginIsolated: true } })
+  const isolated = { 'cross-origin-embedder-policy': 'require-corp' }
+  for (const path of ['/app.3f2a9c1bd4e5f607.js', '/main.js', '/']) {
+    const after = await get(path, { ...worker, 'if-none-match': before })
+    t.match(after, { status: 200, headers: isolated }, `${path}: no 304 leaves the old headers`)
+    const again = await get(path, { ...worker, 'if-none-match': after.headers.etag as string })
+    t.match(again, { status: 304, headers: isolated })
+  }
 })
 
 t.test('a new deploy replaces the old one at once, and only whole', async (t) => {
@@ -149,7 +215,22 @@ t.test('a new deploy replaces the old one at once, and only whole', async (t) =>
   t.equal((await get('/main.js')).text, SCRIPT)
   await deploy(platform, program, game.id, { 'index.html': '<html>second</html>', 'main.js': 'second' })
   t.equal((await get('/main.js')).text, 'second')
-  t.match((await get('/app.3f2a9c1bd4e5f607.css')).text, /second/, 'a file of the old build is gone')
+  t.match((await get('/big.bin')).text, /second/, 'a file of the old build is gone')
+  const { headers } = await get('/help/index.html')
+  t.match(headers['content-type'], /html/)
+  // An open page still asks for the parts of its own build.
+  for (const method of ['GET', 'HEAD', 'GET']) {
+    t.match(await get('/app.3f2a9c1bd4e5f607.css', {}, method), {
+      status: 200,
+      text: method === 'HEAD' ? '' : 'body{}',
+      headers: { 'content-type': /css/, 'cache-control': IMMUTABLE, etag: `"${sha256('body{}')}"` },
+    })
+  }
+  platform.clock.advance(23 * 3_600_000)
+  await deploy(platform, program, game.id, { 'index.html': '<html>third</html>' })
+  t.equal((await get('/app.3f2a9c1bd4e5f607.css')).text, 'body{}', 'through another deploy')
+  platform.clock.advance(3_600_001)
+  t.match((await get('/app.3f2a9c1bd4e5f607.css')).text, /third/, 'for 24 hours')
 })
 
 t.test('an isolated game says so on every file', async (t) => {
