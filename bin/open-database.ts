@@ -25,7 +25,7 @@ export interface OpenedDatabase {
  * @throws StartupError
  */
 export async function mustHavePlatform({ config, file }: LoadedConfig): Promise<void> {
-  const { dataDir, portal } = config
+  const { dataDir } = config
   const { driver, file: database = '' } = config.database as { driver: string; file?: string }
   await access(driver === 'sqlite' ? resolve(dataDir, database) : dataDir).catch(() => {
     const named = file === null ? '' : `, as ${file} names it`
@@ -33,8 +33,11 @@ export async function mustHavePlatform({ config, file }: LoadedConfig): Promise<
       `There is no platform with its data in ${dataDir}${named}. Name its configuration with --config, or its data folder with --data.`,
     )
   })
-  process.stderr.write(`${portal.url}, with its data in ${dataDir}\n`)
+  sayWhose(config)
 }
+
+const sayWhose = ({ portal, dataDir }: LoadedConfig['config']): void =>
+  void process.stderr.write(`${portal.url}, with its data in ${dataDir}\n`)
 
 /**
  * Gives a command the migrated database of a platform, without starting the platform. The platform may run meanwhile.
@@ -50,8 +53,10 @@ export async function withDatabase(
 ): Promise<void> {
   const { config, plugins } = loaded
   const { dataDir } = config
-  if (make) await mkdir(dataDir, { recursive: true, mode: 0o700 })
-  else await mustHavePlatform(loaded)
+  if (make) {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 })
+    sayWhose(config)
+  } else await mustHavePlatform(loaded)
   const context = { clock: systemClock, log: createLog('warn', process.stderr) }
   const bus = await openDriver<Bus>(loaded, 'bus', dataDir)
   try {

@@ -213,6 +213,9 @@ export interface ConfirmProps {
   label: string
   /** Address of the confirming POST. */
   action: string
+  /** The accessible name of that button, where several on a page have the same text: "Delete Pong". */
+  name?: string
+  small?: boolean
   /** Text of the confirming button; default the label. */
   submit?: string
   /** `danger`, the default, for a destructive action; `plain` for one that is only seldom needed. */
@@ -228,7 +231,7 @@ export interface ConfirmProps {
 /** An action that needs a second, deliberate step. It opens in place, without a script. */
 export const Confirm = ({ label, action, submit = label, kind = 'danger', ...rest }: ConfirmProps): View => html`
   <details class="confirm" open=${rest.open}>
-    <summary class=${classes('button', kind === 'danger' && kind)}>${label}</summary>
+    <summary class=${classes('button', kind === 'danger' && kind, rest.small && 'small')} aria-label=${rest.name}>${label}</summary>
     <div class=${classes('confirm-body', kind)}>
       <${Form} action=${action} submit=${submit} kind=${kind} error=${rest.error}>${rest.children}<//>
     </div>

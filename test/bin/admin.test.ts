@@ -34,6 +34,7 @@ t.test('an administrator is made from a shell, and gets another password there',
   t.match(await command('correct yard battery\n', 'create', ...account, '--data', 'data'), {
     code: 0,
     stdout: /Ada \(ada@example\.org\)/,
+    stderr: /with its data in \/.*\/data\n/,
   })
   /** A command of the long form, mostly a refusal, because each command costs half a second of processor time. */
   const inLongForm = async (what: object, input: string, ...arguments_: string[]) =>

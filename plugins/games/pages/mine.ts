@@ -35,12 +35,22 @@ export interface MyGamesProps {
   deletedAfter: string | undefined
   nextCursor: string | null
   cursor: string | undefined
+  refused?: RefusedDeletion | undefined
+}
+
+/** A deletion for good that was refused, with what its owner typed. */
+export interface RefusedDeletion {
+  /** Of the game. */
+  id: string
+  confirm: string
+  message: string
+  status: number
 }
 
 /** Renders the owner's games or, if there are none, the commands that create one. */
 export function myGames(
   { origins, games: { dashboard } }: Pick<FastifyInstance, 'origins' | 'games'>,
-  { games, columns: known, stats, deleted, deletedAfter, nextCursor, cursor }: MyGamesProps,
+  { games, columns: known, stats, deleted, deletedAfter, nextCursor, cursor, refused }: MyGamesProps,
 ): View {
   const columns = [
     { label: 'Game', cell: (game: Game) => html`<a href=${`${pathOf(game)}/overview`}><bdi>${game.title}</bdi></a>` },
@@ -77,7 +87,7 @@ export function myGames(
     ${
       deleted.games.length > 0 &&
       html`<${Section} title="Deleted" id="deleted" description="You can restore a deleted game for 30 days, at the same address. Until it is gone for good it counts as one of your games, and so do its files.">
-        <${Table} caption="Deleted games" columns=${DELETED} rows=${deleted.games} />
+        <${Table} caption="Deleted games" columns=${deletedColumns(deletedAfter, refused)} rows=${deleted.games} />
         <${Pagination} label="Deleted games" next=${deleted.nextCursor && `/games?after=${deleted.nextCursor}#deleted`} first=${deletedAfter && '/games#deleted'} />
       <//>`
     }`
@@ -94,7 +104,7 @@ export function cellOf({ cells, live, align = 'end' }: LoadedColumn, gameId: str
 export const cellPart = ({ label }: { label: string }, gameId: string): string => `${label} of ${gameId}`
 export const statPart = ({ label }: { label: string }): string => `all ${label}`
 
-const DELETED = [
+const deletedColumns = (after: string | undefined, refused: RefusedDeletion | undefined) => [
   { label: 'Game', cell: (game: Game) => game.title },
   // A deleted game never changes, so its last change is its deletion.
   { label: 'Deleted', cell: (game: Game) => html`<${Timestamp} at=${game.updatedAt} />` },
@@ -105,15 +115,18 @@ const DELETED = [
   {
     label: 'Actions',
     action: true,
-    cell: (game: Game) =>
-      html`<span class="row">
+    cell: (game: Game) => {
+      const again = refused?.id === game.id ? refused : undefined
+      return html`<span class="row">
         <${Form} action="/games/restore"><${Button} small name="game" value=${game.id} label=${`Bring back ${game.title}`}>Bring back<//><//>
-        <${Confirm} label="Delete for good" action="/games/erase">
+        <${Confirm} small label="Delete for good" name=${`Delete ${game.title} for good`} action="/games/erase" open=${again !== undefined}>
           <p><strong><bdi>${game.title}</bdi></strong> can't be brought back then. Its files, saves, scores and statistics go with it.</p>
           <input type="hidden" name="game" value=${game.id} />
-          <${Field} label=${`Type ${game.slug} to confirm`} name="confirm" required autocomplete="off" mono />
+          ${after && html`<input type="hidden" name="after" value=${after} />`}
+          <${Field} label=${`Type ${game.slug} to confirm`} name="confirm" value=${again?.confirm ?? ''} error=${again?.message} required autocomplete="off" mono />
         <//>
-      </span>`,
+      </span>`
+    },
   },
 ]
 

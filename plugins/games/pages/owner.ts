@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import Type from 'typebox'
+import Type, { type Static } from 'typebox'
+import { isPlatformError } from '../../../core/errors.ts'
 import { callerOf } from '../../../core/http/auth.ts'
 import { bodyWithText } from '../../../core/http/limits/body-limits.ts'
 import type { Routes } from '../../../core/http/routes.ts'
@@ -9,7 +10,7 @@ import { type AnalyticsQuery, DESCRIPTION_LENGTH, type Game, MOST_SAVED_BYTES, S
 import { analytics, SPANS } from './analytics.ts'
 import { type GameForm, gameFields, NEW_GAME_STEPS, type Problems, problemsOf, readForm } from './form.ts'
 import { integrate } from './integrate.ts'
-import { myGames } from './mine.ts'
+import { myGames, type RefusedDeletion } from './mine.ts'
 import { type SettingsProps, settings } from './settings.ts'
 
 const constraints = { origin: 'portal' } as const
@@ -50,9 +51,14 @@ const BLANK: GameForm = { title: '', description: '', tags: '', visibility: 'pub
 
 /** The portal's pages for owners of games. */
 export const ownerPages: Routes = async (app) => {
-  app.get('/games', { ...own, schema: { querystring: MineQuery } }, async (request, reply) => {
+  /** @param refused a deletion for good that was refused, which opens its confirmation again */
+  const showMine = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { cursor, after, deleted: justDeleted, erased }: Static<typeof MineQuery>,
+    refused?: RefusedDeletion,
+  ) => {
     const { playerId, viewer } = callerOf(request)
-    const { cursor, after, deleted: justDeleted, erased } = request.query
     const { dashboard } = app.games
     const [page, deleted, stats] = await Promise.all([
       app.games.list(playerId, { limit: MINE_PER_PAGE, ...(cursor ? { cursor } : {}) }),
@@ -62,22 +68,30 @@ export const ownerPages: Routes = async (app) => {
       dashboard.loadFigures(playerId),
     ])
     const columns = await dashboard.loadColumns(page.games)
+    const notice = () => {
+      if (refused && !deleted.games.some(({ id }) => id === refused.id))
+        return { tone: 'error' as const, message: refused.message }
+      if (justDeleted !== undefined) {
+        return {
+          message: html`Deleted. It can be brought back for 30 days.
+                  <${Form} action="/games/restore" inline><${Button} small name="game" value=${justDeleted}>Undo<//><//>`,
+        }
+      }
+      return erased === undefined ? null : { message: 'Deleted for good.' }
+    }
     return renderPage(reply, {
       title: 'My games',
       current: '/games',
       user: viewer,
-      flash:
-        justDeleted === undefined
-          ? erased === undefined
-            ? null
-            : { message: 'Deleted for good.' }
-          : {
-              message: html`Deleted. It can be brought back for 30 days.
-                  <${Form} action="/games/restore" inline><${Button} small name="game" value=${justDeleted}>Undo<//><//>`,
-            },
-      body: myGames(app, { ...page, columns, stats, deleted, deletedAfter: after, cursor }),
+      status: refused?.status ?? 200,
+      flash: notice(),
+      body: myGames(app, { ...page, columns, stats, deleted, deletedAfter: after, cursor, refused }),
     })
-  })
+  }
+
+  app.get('/games', { ...own, schema: { querystring: MineQuery } }, async (request, reply) =>
+    showMine(request, reply, request.query),
+  )
 
   const newGame = (reply: FastifyReply, user: object | undefined, form = BLANK, problems: Problems = {}) =>
     renderPage(reply, {
@@ -118,10 +132,21 @@ export const ownerPages: Routes = async (app) => {
 
   app.post(
     '/games/erase',
-    { ...own, schema: { body: Type.Object({ game: Type.String({ maxLength: 30 }), confirm: Text }) } },
+    {
+      ...own,
+      schema: {
+        body: Type.Object({ game: Type.String({ maxLength: 30 }), confirm: Text, after: Type.Optional(Text) }),
+      },
+    },
     async (request, reply) => {
-      const { game, confirm } = request.body
-      await app.games.deletion.removeForGood(callerOf(request).playerId, game, confirm.trim())
+      const { game, confirm, after } = request.body
+      try {
+        await app.games.deletion.removeForGood(callerOf(request).playerId, game, confirm.trim())
+      } catch (error) {
+        if (!isPlatformError(error) || error.statusCode === 404) throw error
+        const { message, statusCode: status } = error
+        return showMine(request, reply, after ? { after } : {}, { id: game, confirm, message, status })
+      }
       return reply.redirect('/games?erased', 303)
     },
   )

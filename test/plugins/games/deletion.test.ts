@@ -136,7 +136,13 @@ t.test('the page of my games lists all deleted ones, and deletes them for good',
   t.notMatch(page.text, `Type ${first.slug} to confirm`)
   const next = /href="(\/games\?after=[^"#]+)#deleted"/.exec(page.text)?.[1] ?? ''
   t.match((await player.get(next)).text, `Type ${first.slug} to confirm`)
-  t.equal((await player.submit('/games/erase', { game: first.id, confirm: 'no' })).status, 400)
+  const wrong = { game: first.id, confirm: 'no' }
+  const after = new URLSearchParams(next.slice(next.indexOf('?'))).get('after') as string
+  const refused = await player.submit('/games/erase', { ...wrong, after })
+  t.match(refused, { status: 400, text: /<details class="confirm" open/ }, 'the form comes back')
+  t.match(refused.text, `value="no"`, 'filled')
+  t.match(refused.text, `repeat ${first.slug} to confirm`)
+  t.match((await player.submit('/games/erase', wrong)).text, `repeat ${first.slug} to confirm`, 'also on another page')
   const erased = await player.submit('/games/erase', { game: first.id, confirm: first.slug })
   t.match(erased, { status: 303, headers: { location: '/games?erased' } })
   t.match((await player.get('/games?erased')).text, /Deleted for good/)
