@@ -22,6 +22,13 @@ export default [
     tests: ['plugins/games/deletion'],
   },
   {
+    name: 'a count that comes late stays of a game that is gone for good',
+    in: 'plugins/games',
+    find: '.filter(({ gameId }) => existing.has(gameId))',
+    replace: '',
+    tests: ['plugins/games/analytics'],
+  },
+  {
     name: 'a suspended game is deleted for good by its owner',
     in: 'plugins/games',
     find: "if (row.suspendedAt) throw new UnderReview('game')",

@@ -169,6 +169,8 @@ export class GameDeletion {
     for (const game of [...old, ...erased]) {
       if (signal.aborted) return
       const apps = await db.transaction(async (em) => {
+        // Waits for counts that are being stored (analytics/write.ts), which would stay otherwise.
+        await em.findOne(GameRow, { id: game.id }, { fields: ['id'], lockMode: LockMode.PESSIMISTIC_WRITE })
         const apps = await this.#clear(em, game)
         await em.nativeDelete(GameRow, { id: game.id })
         return apps

@@ -79,9 +79,13 @@ export const fileRoutes =
     )
   }
 
-/** A page in the place of a script or a picture would hide that its file is not there. */
+/**
+ * A page in the place of a script or a picture would hide that its file is not there. Browsers ask for `/favicon.ico`
+ * unasked, so a build that lacks it has no fault that the console should name.
+ */
 function noSuchFile(reply: FastifyReply, path: string): FastifyReply {
   reply.headers({ 'cache-control': 'no-store', vary: 'sec-fetch-dest', 'x-content-type-options': 'nosniff' })
+  if (path === 'favicon.ico') return reply.code(204).send()
   return reply
     .code(404)
     .type('text/plain; charset=utf-8')

@@ -1,5 +1,7 @@
+import { LockMode } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Database, Parameter } from '../../../core/data/database.ts'
+import { GameRow } from '../entities.ts'
 
 /** The counts of one game on one day that are not stored yet. */
 export interface Count {
@@ -21,16 +23,20 @@ const ROWS = 1000
 
 /**
  * Adds counts to the stored ones, in one transaction with a few statements for any number of games. After an error
- * nothing is stored, and the same counts can be passed again.
+ * nothing is stored, and the same counts can be passed again. The counts of a game that is permanently deleted are
+ * dropped.
  */
 export async function writeCounts(
   db: Database,
   counts: readonly Count[],
   { node, now }: { node: string; now: Date },
 ): Promise<void> {
-  // All nodes write in the same order, which prevents deadlocks.
-  const sorted = counts.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
   await db.transaction(async (em) => {
+    const existing = await lockGames(em, [...new Set(counts.map(({ gameId }) => gameId))].sort())
+    // All nodes write in the same order, which prevents deadlocks.
+    const sorted = counts
+      .filter(({ gameId }) => existing.has(gameId))
+      .toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
     const unique = await addVisitors(em, sorted)
     const peaks = await addPresence(em, sorted, node, now)
     await inParts(em, sorted, (rows) => ({
@@ -62,6 +68,24 @@ export async function writeCounts(
 }
 
 const keyOf = ({ gameId, date }: Count): string => `${gameId} ${date}`
+
+/**
+ * Locks the rows of games against their permanent deletion, which holds the same lock while it deletes their counts.
+ *
+ * @returns the ids of those that are not permanently deleted
+ */
+async function lockGames(em: SqlEntityManager, ids: string[]): Promise<Set<string>> {
+  const existing = new Set<string>()
+  for (let from = 0; from < ids.length; from += ROWS) {
+    const rows = await em.find(
+      GameRow,
+      { id: { $in: ids.slice(from, from + ROWS) }, erasedAt: null },
+      { fields: ['id'], orderBy: { id: 'asc' }, lockMode: LockMode.PESSIMISTIC_WRITE },
+    )
+    for (const { id } of rows) existing.add(id)
+  }
+  return existing
+}
 
 /** @returns the number of new visitors of the day, by game and day */
 async function addVisitors(em: SqlEntityManager, counts: readonly Count[]): Promise<Map<string, number>> {

@@ -154,6 +154,7 @@ t.test('a part of a page that is not there is no page', async (t) => {
     t.equal((await ask('/main.js', dest)).status, 200, 'what is there is served')
   }
   t.match(await ask('/absent.png', 'image', 'HEAD'), { status: 404, text: '' })
+  t.match(await ask('/favicon.ico', 'image'), { status: 204, text: '' }, 'what browsers ask for unasked is no fault')
   for (const path of ['/model.glb.meta', '/level.JSON', '/a/v1.2'])
     t.equal((await ask(path, 'empty')).status, 404, path)
   for (const [path, dest] of [

@@ -120,6 +120,23 @@ t.test('what could not be written is written later, and a stop writes what there
   t.equal(written.at(-1), 3, 'the last play is written before the database closes')
 })
 
+t.test('the counts of a game that is gone for good are dropped, those of the others are not', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const { app } = platform
+  const player = await platform.signUp()
+  const program = await platform.program(player)
+  const [gone, other] = [await platform.game(player), await platform.game(player)]
+  for (const { id } of [gone, other]) app.games.count.present(id, 2)
+  await app.games.count.flush()
+  t.equal((await program.delete(`/api/games/${gone.id}?forever=true&confirm=${gone.slug}`)).status, 204)
+  for (const { id } of [gone, other]) app.games.count.play(id, 'visitor')
+  await app.games.count.flush()
+  for (const table of ['game_days', 'game_presence', 'game_visitors']) {
+    const rows = await app.db.query<{ game_id: string }>(`select distinct game_id from ${table}`)
+    t.same(rows, [{ game_id: other.id }], table)
+  }
+})
+
 t.test('nobody can be found in what is kept, and hashes go when their day is over', async (t) => {
   const platform = await startPlatform(t, { only })
   const { app, clock } = platform

@@ -74,6 +74,14 @@ t.test('moves, media, analytics, invitations and removals hold on PostgreSQL', n
   await program.delete(`/api/games/${last.id}`)
   clock.advance(31 * DAY)
   await app.games.deletion.purge(new AbortController().signal)
-  t.same(await db.query('select * from game_days where game_id = ?', [last.id]), [])
+  for (const node of nodes) node.present(last.id, 5)
+  await Promise.all(nodes.map((node) => node.flush()))
+  for (const table of ['game_days', 'game_presence', 'game_visitors']) {
+    t.same(
+      await db.query(`select * from ${table} where game_id = ?`, [last.id]),
+      [],
+      `late counts stay out of ${table}`,
+    )
+  }
   await app.games.media.sweep(new AbortController().signal)
 })
