@@ -6,6 +6,9 @@ import type { Config } from './config.ts'
 import type { Migration } from './data/migrations.ts'
 import { StartupError } from './errors.ts'
 
+/** The owner of background jobs that are nobody's; see `NewJob.owner`. */
+export { PLATFORM } from './jobs/jobs.ts'
+
 export interface PluginManifest<Schema extends TObject, Limits extends TProperties, Sections extends SectionSchemas> {
   /** Lower-case words joined by `-`; unique in the program. */
   name: string

@@ -231,4 +231,25 @@ export default [
     replace: '',
     tests: ['plugins/oauth-idp/device'],
   },
+  {
+    name: 'a player withholds addresses of assets without number',
+    in: 'plugins/assets',
+    find: '[ownerId, ownerId, MOST_RESERVED]',
+    replace: '[ownerId, ownerId, 1e9]',
+    tests: ['plugins/assets/suspension'],
+  },
+  {
+    name: 'the tags of assets are counted for every visitor',
+    in: 'core/data',
+    find: 'this.#counts.until <= now',
+    replace: 'true',
+    tests: ['plugins/assets/suspension'],
+  },
+  {
+    name: 'the domains of one owner delay those of the others',
+    in: 'plugins/domains',
+    find: 'order by turn, next_check_at',
+    replace: 'order by next_check_at',
+    tests: ['plugins/domains/domains'],
+  },
 ]

@@ -12,9 +12,9 @@ export interface NewJob {
   key?: string
   /**
    * Whose work it is, usually the id of a player, at most 100 characters. Owners take turns, so that many jobs of one
-   * do not delay those of another. Default: `PLATFORM`.
+   * do not delay those of another. `PLATFORM` for work of nobody.
    */
-  owner?: string
+  owner: string
   /** Any value that survives JSON. */
   payload?: unknown
   /** The earliest time of the run; default now. */
@@ -94,15 +94,7 @@ export class JobStore {
   /** Adds a job, or enqueues the existing one again; within the caller's transaction, if there is one. */
   async enqueue(em: SqlEntityManager, { name, key, owner, payload, runAt }: NewJob): Promise<void> {
     const now = this.#clock.now()
-    const values = [
-      newId('bgj', now),
-      name,
-      key ?? null,
-      owner ?? PLATFORM,
-      JSON.stringify(payload ?? null),
-      runAt ?? now,
-      now,
-    ]
+    const values = [newId('bgj', now), name, key ?? null, owner, JSON.stringify(payload ?? null), runAt ?? now, now]
     await em.execute(ENQUEUE, values, 'run')
   }
 

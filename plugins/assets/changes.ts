@@ -4,12 +4,12 @@ import { UnderReview } from '../../core/data/staff/suspensions.ts'
 import { Conflict, NotFound } from '../../core/errors.ts'
 import { visibleText } from '../../core/visible-text.ts'
 import type { AssetStore, AssetsParts } from './asset-store.ts'
-import { AppliedClip, AssetClip, AssetRow, AssetTerm, FormerAssetSlug } from './entities.ts'
+import { AppliedClip, AssetClip, AssetRow, AssetTerm } from './entities.ts'
 import { CuratedAsset } from './errors.ts'
 import { type AssetRecord, BLOB_PREFIX } from './record.ts'
 import type { AssetChanges } from './schemas.ts'
 import { indexAsset } from './search-index.ts'
-import { isFree } from './slugs.ts'
+import { isFree, reserveSlugs } from './slugs.ts'
 import { releaseAssets } from './stored-bytes.ts'
 
 /** The maximum age of an upload that is stored but not yet recorded in the database. */
@@ -45,13 +45,15 @@ export class Changes {
       if (visibility === 'private' && row.curated) throw new CuratedAsset('it stays public.')
       if (slug !== undefined && slug !== row.slug) {
         if (!(await isFree(em, slug, playerId))) throw new Conflict(`The address ${slug} is taken; choose another.`)
-        await rest(em, row)
+        await reserveSlugs(em, playerId, [row], this.#parts.clock.now())
         row.slug = slug
       }
       if (title !== undefined) row.title = visibleText(title)
       if (tags) row.tags = [...new Set(tags)]
       if (description !== undefined) row.description = description
       if (license !== undefined) row.license = license
+      // Games may have linked it while it was public.
+      if (visibility === 'private' && isLinked(row)) await reserveSlugs(em, playerId, [row], this.#parts.clock.now())
       if (visibility) row.visibility = visibility
       if (title !== undefined || tags) await indexAsset(em, row)
     })
@@ -78,8 +80,8 @@ export class Changes {
   }
 
   /**
-   * Removes an asset, its files last. Its slug is never given to another asset, so a hot-linked address becomes 404 and
-   * never serves something different.
+   * Removes an asset, its files last. If it was public, nobody else gets its slug, so that a hot-linked address becomes
+   * 404 and does not serve something different; see `reserveSlugs`.
    *
    * @throws NotFound when it is not the player's
    * @throws CuratedAsset since games depend on curated ones: an administrator has to release it first
@@ -99,15 +101,12 @@ export class Changes {
    * on. A background job removes their files; see `forget`.
    */
   async removeAllOf(em: SqlEntityManager, ownerId: string): Promise<void> {
-    const rows = await em.find(AssetRow, { ownerId, curated: false }, { fields: ['id', 'slug'] })
+    const rows = await em.find(AssetRow, { ownerId, curated: false }, { fields: ['id', 'slug', 'visibility'] })
     for (let at = 0; at < rows.length; at += MANY) {
       const some = rows.slice(at, at + MANY)
       const assetIds = some.map(({ id }) => id)
       await releaseAssets(em, this.#parts.quotas, assetIds)
-      await em.upsertMany(
-        FormerAssetSlug,
-        some.map(({ id, slug }) => ({ slug, assetId: id, ownerId })),
-      )
+      await reserveSlugs(em, ownerId, some.filter(isLinked), this.#parts.clock.now())
       await em.nativeDelete(AssetTerm, { assetId: { $in: assetIds } })
       await em.nativeDelete(AssetClip, { assetId: { $in: assetIds } })
       await em.nativeDelete(AppliedClip, { assetId: { $in: assetIds } })
@@ -181,7 +180,7 @@ export class Changes {
       const row = await em.findOne(AssetRow, { id })
       if (!row) throw new NotFound('asset')
       await check(em, row)
-      await rest(em, row)
+      if (isLinked(row)) await reserveSlugs(em, row.ownerId, [row], clock.now())
       await releaseAssets(em, this.#parts.quotas, [id])
       await em.nativeDelete(AssetTerm, { assetId: id })
       await em.nativeDelete(AssetClip, { assetId: id })
@@ -193,7 +192,5 @@ export class Changes {
   }
 }
 
-/** Reserves a slug, so that others can't use it. */
-async function rest(em: SqlEntityManager, { slug, id, ownerId }: AssetRow): Promise<void> {
-  await em.upsert(FormerAssetSlug, { slug, assetId: id, ownerId })
-}
+/** Whether games may have linked an asset. What was public before has reserved its slug already. */
+const isLinked = ({ visibility }: Pick<AssetRow, 'visibility'>): boolean => visibility === 'public'

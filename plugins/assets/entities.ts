@@ -74,7 +74,8 @@ export class AssetTerm extends AssetTermSchema.class {}
 AssetTermSchema.setClass(AssetTerm)
 
 /**
- * The slug of a deleted or renamed asset. No other owner's file may appear under an address that games have hot-linked.
+ * The slug of an asset that was public, or of a renamed one. No other owner's file may appear under an address that
+ * games have hot-linked.
  */
 const FormerAssetSlugSchema = defineEntity({
   name: 'FormerAssetSlug',
@@ -83,7 +84,10 @@ const FormerAssetSlugSchema = defineEntity({
     slug: p.string().length(63).primary(),
     assetId: p.string().length(30),
     ownerId: p.string().length(30),
+    /** Null in rows from before this column. */
+    freedAt: p.datetime(3).nullable(),
   },
+  indexes: [{ properties: ['ownerId', 'freedAt'] }],
 })
 
 export class FormerAssetSlug extends FormerAssetSlugSchema.class {}

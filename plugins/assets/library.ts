@@ -1,5 +1,7 @@
+import type { FastifyInstance } from 'fastify'
 import type { Parameter } from '../../core/data/database.ts'
 import { tagOfTerm, termOfTag, termsOfQuery } from '../../core/data/search-terms.ts'
+import { type TagCount, TagCounts } from '../../core/data/tag-counts.ts'
 import { cutPage, inPages } from '../../core/http/pagination.ts'
 import { type AssetReader, readAssets } from './read-assets.ts'
 import type { AssetRecord } from './record.ts'
@@ -7,12 +9,20 @@ import type { AssetQuery } from './schemas.ts'
 
 const FOUND_BY = 'a.id in (select t.asset_id from asset_terms t where t.term = ?)'
 
+/** Selects what anybody may see. */
+const SHOWN = "a.visibility = 'public' and a.suspended_at is null"
+
 /** Search and listing of assets. */
 export class Library {
   readonly #parts: AssetReader
+  readonly #tags: TagCounts
 
-  constructor(parts: AssetReader) {
+  constructor(parts: AssetReader & Pick<FastifyInstance, 'clock' | 'events'>) {
     this.#parts = parts
+    const tagged = { count: () => this.#countTags(), shownOf: (ids: readonly string[]) => this.#shownOf(ids) }
+    this.#tags = new TagCounts(tagged, parts.clock)
+    parts.events.on('asset.changed', ({ assetId }) => this.#tags.noteChange(assetId))
+    parts.events.on('asset.deleted', ({ assetId }) => this.#tags.noteChange(assetId))
   }
 
   /**
@@ -25,7 +35,7 @@ export class Library {
     ownerId: string | null = null,
   ): Promise<{ assets: AssetRecord[]; nextCursor: string | null }> {
     const { q, tag, kind, curated, rigged, limit, cursor } = query
-    const where = [ownerId === null ? "a.visibility = 'public' and a.suspended_at is null" : 'a.owner_id = ?']
+    const where = [ownerId === null ? SHOWN : 'a.owner_id = ?']
     const values: Parameter[] = ownerId === null ? [] : [ownerId]
     const narrow = (condition: string, value: Parameter | undefined) => {
       if (value === undefined) return
@@ -66,13 +76,25 @@ export class Library {
     }
   }
 
-  /** Lists the most frequent tags of public assets with their counts. */
-  async tags(): Promise<{ tag: string; assets: number }[]> {
+  /** Lists the most frequent tags of public assets. */
+  tags(): Promise<TagCount[]> {
+    return this.#tags.get()
+  }
+
+  async #countTags(): Promise<TagCount[]> {
     const rows = await this.#parts.db.query<{ term: string; assets: number }>(
       `select t.term, count(*) as assets from asset_terms t join assets a on a.id = t.asset_id
-       where t.is_tag = ? and a.visibility = 'public' and a.suspended_at is null group by t.term order by assets desc, t.term limit 16`,
+       where t.is_tag = ? and ${SHOWN} group by t.term order by assets desc, t.term limit 16`,
       [true],
     )
-    return rows.map(({ term, assets }) => ({ tag: tagOfTerm(term), assets: Number(assets) }))
+    return rows.map(({ term, assets }) => ({ tag: tagOfTerm(term), count: Number(assets) }))
+  }
+
+  async #shownOf(ids: readonly string[]): Promise<string[]> {
+    const rows = await this.#parts.db.query<{ id: string }>(
+      `select a.id from assets a where ${SHOWN} and a.id in (${ids.map(() => '?').join(', ')})`,
+      [...ids],
+    )
+    return rows.map(({ id }) => id)
   }
 }

@@ -7,6 +7,8 @@ const LONGEST_MADE = 50
 /** The portal's paths beside the pages of assets. */
 const RESERVED = new Set(['new', 'mine', 'upload'])
 const NUMBERS = 20
+/** The number of former slugs that are reserved for one owner, so that nobody withholds addresses without number. */
+const MOST_RESERVED = 1000
 
 /** Creates a slug from a title: no accents, `[a-z0-9]` words joined by single hyphens, `asset` when nothing is left. */
 export function slugFrom(title: string): string {
@@ -35,4 +37,24 @@ export async function isFree(em: SqlEntityManager, slug: string, ownerId: string
   if (RESERVED.has(slug)) return false
   if (await em.count(AssetRow, { slug })) return false
   return (await em.count(FormerAssetSlug, { slug, ownerId: { $ne: ownerId } })) === 0
+}
+
+/** Reserves the slugs of an owner's assets, so that nobody else can use them. Beyond `MOST_RESERVED` the oldest are free. */
+export async function reserveSlugs(
+  em: SqlEntityManager,
+  ownerId: string,
+  assets: readonly Pick<AssetRow, 'id' | 'slug'>[],
+  now: Date,
+): Promise<void> {
+  if (assets.length === 0) return
+  await em.upsertMany(
+    FormerAssetSlug,
+    assets.map(({ id, slug }) => ({ slug, assetId: id, ownerId, freedAt: now })),
+  )
+  await em.execute(
+    `delete from former_asset_slugs where owner_id = ? and slug not in (
+       select slug from former_asset_slugs where owner_id = ? order by freed_at desc nulls last, slug limit ?)`,
+    [ownerId, ownerId, MOST_RESERVED],
+    'run',
+  )
 }

@@ -37,7 +37,7 @@ export default definePlugin(
     registerJobs(app, config)
     const { deletion, settings } = app.identity
     deletion.exporters.set('reports', (playerId) => reports.export(playerId))
-    deletion.exporters.set('messages', (playerId) => messages.of(playerId))
+    deletion.exporters.set('messages', (playerId) => messages.export(playerId))
     deletion.cleanups.push(async (em, playerId) => {
       await reports.forget(em, playerId)
       await messages.forget(em, playerId)

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance } from 'fastify'
+import { cutPage, inPages } from '../../core/http/pagination.ts'
 import type { Saves } from './saves.ts'
 import type { SaveInfo } from './schemas.ts'
 
@@ -32,22 +33,40 @@ type ExportedSave = SaveInfo & { text?: string; base64?: string; download?: stri
 
 type Parts = Pick<FastifyInstance, 'db' | 'games' | 'origins'> & { saves: Saves }
 
-/** Lists the games in which a player has saves, by title. Games that were permanently deleted are not among them. */
-export async function gamesOf(parts: Pick<Parts, 'db' | 'games' | 'saves'>, playerId: string): Promise<GameSaves[]> {
-  const { db, saves } = parts
-  const rows = await db.query<{ id: string }>(
-    `select g.id from save_usage u join games g on g.id = u.game_id
-     where u.player_id = ? and u.kept_bytes > 0 order by g.id`,
-    [playerId],
-  )
-  const ids = rows.map(({ id }) => id)
-  const lists: GameSaves[] = []
-  for (const game of (await namesOf(parts, playerId, ids)).sort((a, b) => a.title.localeCompare(b.title))) {
-    const owner = { gameId: game.id, playerId }
-    lists.push({ game, ...(await saves.list(owner)), deleted: await saves.deleted(owner) })
-  }
-  return lists
+/** Selects a page of the games in which a player has saves. */
+interface GamesPage {
+  limit: number
+  /** The id of the last game of the page before. */
+  cursor?: string | undefined
 }
+
+/**
+ * Lists games in which a player has saves, each page by title. Games that were permanently deleted are not among them.
+ */
+export async function gamesOf(
+  parts: Pick<Parts, 'db' | 'games' | 'saves'>,
+  playerId: string,
+  { limit, cursor }: GamesPage,
+): Promise<{ games: GameSaves[]; nextCursor: string | null }> {
+  const { saves } = parts
+  const { page, nextCursor } = cutPage(await readGames(parts.db, playerId, cursor ?? null, limit + 1), limit)
+  const games: GameSaves[] = []
+  for (const game of await namesOf(parts, playerId, idsOf(page))) {
+    const owner = { gameId: game.id, playerId }
+    games.push({ game, ...(await saves.list(owner)), deleted: await saves.deleted(owner) })
+  }
+  return { games: games.sort((a, b) => a.game.title.localeCompare(b.game.title)), nextCursor }
+}
+
+const readGames = (db: Parts['db'], playerId: string, before: string | null, limit: number) =>
+  db.query<{ id: string }>(
+    `select g.id from save_usage u join games g on g.id = u.game_id
+     where u.player_id = ? and u.kept_bytes > 0 ${before === null ? '' : 'and u.game_id < ?'}
+     order by u.game_id desc limit ?`,
+    [playerId, ...(before === null ? [] : [before]), limit],
+  )
+
+const idsOf = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) => id)
 
 /** Names games to a player, in the order of the ids. */
 export async function namesOf(
@@ -71,18 +90,25 @@ export async function playersWithSaves(db: Parts['db'], gameId: string): Promise
 /** Exports all saves of a player with their values, as JSON text in parts: one value at a time is in memory. */
 export async function* exportSaves(parts: Parts, playerId: string): AsyncGenerator<string> {
   let left = MOST_BYTES
+  let separator = ''
   yield '['
-  for (const [index, { game, saves }] of (await gamesOf(parts, playerId)).entries()) {
-    yield `${index > 0 ? ',' : ''}\n{"game":${JSON.stringify(game)},"saves":[`
-    for (const [nth, info] of saves.entries()) {
-      left -= info.size
-      const exported: ExportedSave =
-        left >= 0
-          ? { ...info, ...(await exportedValue(parts.saves, { gameId: game.id, playerId }, info)) }
-          : { ...info, download: `${parts.origins.portal}/settings/saves/${game.id}/${info.key}/value` }
-      yield `${nth > 0 ? ',' : ''}\n${JSON.stringify(exported)}`
+  const pages = inPages<{ id: string }>((after, limit) => readGames(parts.db, playerId, after?.id ?? null, limit))
+  for await (const page of pages) {
+    for (const game of await namesOf(parts, playerId, idsOf(page))) {
+      const { saves } = await parts.saves.list({ gameId: game.id, playerId })
+      yield `${separator}\n{"game":${JSON.stringify(game)},"saves":[`
+      separator = ','
+      for (const [index, info] of saves.entries()) {
+        left -= info.size
+        const value =
+          left >= 0
+            ? await exportedValue(parts.saves, { gameId: game.id, playerId }, info)
+            : { download: `${parts.origins.portal}/settings/saves/${game.id}/${info.key}/value` }
+        const exported: ExportedSave = { ...info, ...value }
+        yield `${index > 0 ? ',' : ''}\n${JSON.stringify(exported)}`
+      }
+      yield ']}'
     }
-    yield ']}'
   }
   yield ']'
 }

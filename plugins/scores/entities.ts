@@ -48,7 +48,10 @@ const ScoreEntrySchema = defineEntity({
     detail: p.text().nullable(),
     at: p.datetime(3),
   },
-  indexes: [{ properties: ['board', 'period', 'sortKey', 'at', 'playerId'] }, { properties: ['playerId'] }],
+  indexes: [
+    { properties: ['board', 'period', 'sortKey', 'at', 'playerId'] },
+    { properties: ['playerId', 'board', 'period'] },
+  ],
 })
 export class ScoreEntry extends ScoreEntrySchema.class {}
 ScoreEntrySchema.setClass(ScoreEntry)

@@ -2,6 +2,7 @@ import { definePlugin } from '../../core/plugin.ts'
 import { ScoreBoard, ScoreDay, ScoreDeletion, ScoreEntry, ScoreExclusion, ScoreNode } from './entities.ts'
 import { gameRoutes } from './game-routes.ts'
 import { migration } from './migrations/2026_11_23_scores.ts'
+import { migration as playerBoards } from './migrations/2026_11_26_player_boards.ts'
 import { ownerPages } from './pages/owner.ts'
 import { boardsOnGamePage, publicPages } from './pages/public.ts'
 import { sweepScores } from './retention.ts'
@@ -22,7 +23,7 @@ export default definePlugin(
     name: 'scores',
     dependencies: ['oauth-idp', 'games', 'game-edge'],
     entities: [ScoreBoard, ScoreEntry, ScoreNode, ScoreDay, ScoreExclusion, ScoreDeletion],
-    migrations: [migration],
+    migrations: [migration, playerBoards],
   },
   async (app) => {
     app.decorate('scores', new Scores(app))

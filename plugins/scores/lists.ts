@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Parameter } from '../../core/data/database.ts'
 import { InvalidRequest } from '../../core/errors.ts'
-import { fitsColumn } from '../../core/http/pagination.ts'
+import { fitsColumn, inPages } from '../../core/http/pagination.ts'
 import { ALL_TIME, beginOf, periodAt } from './periods.ts'
 import { LOWS, RANK, type Ranking, TOTAL } from './ranks/ranks.ts'
 import { type StoredBoard, toPublicBoard } from './record.ts'
@@ -66,21 +66,26 @@ export class ScoreLists {
     }
   }
 
-  /** Returns all entries of a player on all boards, for their data export. */
-  async export(playerId: string) {
-    const rows = await this.#parts.db.query<PlainExport>(
-      `select b.game_id, b.id as board, b.reset, b.decimals, e.period, e.score, e.detail, e.at
-       from score_entries e join score_boards b on b.key = e.board where e.player_id = ? order by e.board, e.period`,
-      [playerId],
+  /** Exports all entries of a player on all boards in pages. */
+  async *export(playerId: string): AsyncGenerator<unknown[]> {
+    const pages = inPages<PlainExport>((after, limit) =>
+      this.#parts.db.query(
+        `select e.board as board_key, b.game_id, b.id as board, b.reset, b.decimals, e.period, e.score, e.detail, e.at
+         from score_entries e join score_boards b on b.key = e.board
+         where e.player_id = ? ${after ? 'and (e.board, e.period) > (?, ?)' : ''} order by e.board, e.period limit ?`,
+        [playerId, ...(after ? [after.board_key, after.period] : []), limit],
+      ),
     )
-    return rows.map(({ game_id, board, reset, decimals, period, score, detail, at }) => ({
-      gameId: game_id,
-      board,
-      since: beginOf(reset, period)?.toISOString() ?? null,
-      score: fromUnits(Number(score), decimals),
-      detail: detail === null ? null : JSON.parse(detail),
-      at: new Date(at).toISOString(),
-    }))
+    for await (const entries of pages) {
+      yield entries.map(({ game_id, board, reset, decimals, period, score, detail, at }) => ({
+        gameId: game_id,
+        board,
+        since: beginOf(reset, period)?.toISOString() ?? null,
+        score: fromUnits(Number(score), decimals),
+        detail: detail === null ? null : JSON.parse(detail),
+        at: new Date(at).toISOString(),
+      }))
+    }
   }
 
   async #entryOf(ranking: Ranking, playerId: string): Promise<Ranked | null> {
@@ -160,6 +165,7 @@ export class ScoreLists {
 }
 
 interface PlainExport {
+  board_key: string
   game_id: string
   board: string
   reset: StoredBoard['fields']['reset']

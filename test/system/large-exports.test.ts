@@ -26,12 +26,21 @@ t.test('an export reads everything of which players choose the number in pages',
   const report = { target: { kind: 'game', id: theirs.id }, category: 'spam', text: 'Spam.' }
   const reported = await player.post('/api/reports', report)
   t.ok(reported.status < 300, reported.text)
+  const save = { bytes: Buffer.from('{"level":1}'), contentType: 'application/json' }
+  await app.saves.put({ gameId: game.id, playerId: player.id }, 'progress', save)
+  await app.scores.boards.put(game.id, 'best', { title: 'Best', reset: 'daily' })
+  await app.scores.submit({ gameId: game.id, boardId: 'best', playerId: player.id, score: 3, writer: 'players' })
+  await db.transaction((em) => app.moderation.messages.sendIn(em, player.id, { subject: 'Hello', text: 'You.' }))
 
   /** Copies the only row of the player again and again, with another value in these columns. */
   const multiply = async (table: string, where: string, keys: readonly string[]) => {
     const columns = await db.query<{ name: string }>(`select name from pragma_table_info('${table}')`)
     const names = columns.map(({ name }) => name)
-    const values = names.map((name) => (keys.includes(name) ? `t.${name} || '-' || n.i` : `t.${name}`))
+    const values = names.map((name) =>
+      keys.includes(name)
+        ? `case typeof(t.${name}) when 'integer' then t.${name} + n.i else t.${name} || '-' || n.i end`
+        : `t.${name}`,
+    )
     await db.execute(
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${MANY - 1})
        insert into ${table} (${names.join(', ')})
@@ -44,6 +53,10 @@ t.test('an export reads everything of which players choose the number in pages',
   await multiply('games', 'owner_id = ?', ['id', 'slug'])
   await multiply('assets', 'owner_id = ?', ['id', 'slug'])
   await multiply('reports', 'reporter_id = ?', ['id', 'open_key'])
+  await multiply('score_entries', 'player_id = ?', ['period'])
+  await multiply('staff_messages', 'player_id = ?', ['id'])
+  await multiply('save_usage', 'player_id = ?', ['game_id'])
+  await multiply('saves', 'player_id = ?', ['game_id'])
 
   const parts: string[] = []
   for await (const part of app.identity.deletion.data.begin(player.id, new Date())) parts.push(String(part))
@@ -55,7 +68,12 @@ t.test('an export reads everything of which players choose the number in pages',
   t.equal(distinct(file.drafts, 'path').size, MANY)
   t.equal(distinct(file.reports, 'id').size, MANY)
   t.ok(distinct(file.activity, 'id').size >= MANY)
-  for (const name of ['games', 'assets', 'drafts', 'reports', 'activity']) {
+  t.equal(distinct(file.scores, 'since').size, MANY + 1, 'the ranking of all time, and days')
+  t.equal(file.messages.length, MANY)
+  t.equal(new Set(file.saves.map(({ game }: { game: { id: string } }) => game.id)).size, MANY)
+  const own = file.saves.filter(({ game: { id } }: { game: { id: string } }) => id === game.id)
+  t.match(own, [{ saves: [{ key: 'progress', text: '{"level":1}' }] }])
+  for (const name of ['games', 'assets', 'drafts', 'reports', 'activity', 'scores', 'saves']) {
     t.equal(file[name].length, new Set(file[name].map((entry: object) => JSON.stringify(entry))).size, 'each once')
   }
   t.notMatch(JSON.stringify(file.games), 'Not hers')

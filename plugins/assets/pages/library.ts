@@ -1,3 +1,4 @@
+import type { TagCount } from '../../../core/data/tag-counts.ts'
 import {
   Button,
   EmptyState,
@@ -18,7 +19,7 @@ export interface LibraryProps {
   path: string
   assets: AssetRecord[]
   nextCursor: string | null
-  tags: { tag: string; assets: number }[]
+  tags: TagCount[]
   query: { q?: string; kind?: string; tag?: string; rigged?: boolean; cursor?: string }
 }
 
@@ -57,7 +58,7 @@ export function library({ title, path, assets, nextCursor, tags, query }: Librar
         tags.length > 0 &&
         html`<nav aria-label="Tags"><ul class="tags">
           ${link('Any tag', address({ tag: undefined }), !tag)}
-          ${tags.map((known) => html`<li><a href=${address({ tag: known.tag })} aria-current=${known.tag === tag ? 'true' : undefined}>${known.tag}<span>${known.assets}</span></a></li>`)}
+          ${tags.map((known) => html`<li><a href=${address({ tag: known.tag })} aria-current=${known.tag === tag ? 'true' : undefined}>${known.tag}<span>${known.count}</span></a></li>`)}
         </ul></nav>`
       }
     </div>

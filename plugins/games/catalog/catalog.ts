@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Parameter } from '../../../core/data/database.ts'
 import { tagOfTerm, termOfTag, termsOfQuery } from '../../../core/data/search-terms.ts'
+import { type TagCount, TagCounts } from '../../../core/data/tag-counts.ts'
 import { InvalidRequest } from '../../../core/errors.ts'
 import { cutPage, fitsColumn, type PageQuery } from '../../../core/http/pagination.ts'
 import { type GameReader, readGames } from '../read-games.ts'
@@ -9,25 +10,16 @@ import { LISTED, READY, SHOWN } from '../shown.ts'
 
 const FOUND_BY = 'exists (select 1 from game_terms o where o.term = ? and o.game_id = g.id)'
 
-/** The cache time of the list of tags. A new tag need not appear at once. */
-const TAGS_MS = 60_000
-/** After more changes than these the tags are counted again. */
-const MOST_CHANGES = 100
-const MOST_UNCOUNTED = 10_000
-
 /** Search and listing of public games. */
 export class Catalog {
   readonly #parts: GameReader & Pick<FastifyInstance, 'clock'>
-  #tags: { value: Promise<TagCount[]>; until: number } | null = null
-  /** Games that have changed since the tags were listed. */
-  readonly #changed = new Set<string>()
-  /** Games that have no part in the counts. Their further changes cost no new count. */
-  readonly #uncounted = new Set<string>()
-  #checking: Promise<void> = Promise.resolve()
+  readonly #tags: TagCounts
 
   constructor(parts: GameReader & Pick<FastifyInstance, 'clock' | 'events'>) {
     this.#parts = parts
-    parts.events.on('game.changed', ({ gameId }) => this.#noteChange(gameId))
+    const shownOf = async (ids: readonly string[]) => (await this.among(ids)).map(({ id }) => id)
+    this.#tags = new TagCounts({ count: () => this.#countTags(), shownOf }, parts.clock)
+    parts.events.on('game.changed', ({ gameId }) => this.#tags.noteChange(gameId))
   }
 
   /**
@@ -101,60 +93,18 @@ export class Catalog {
     return { games: Number(row?.games ?? 0), plays: Number(row?.plays ?? 0) }
   }
 
-  /**
-   * Lists the most frequent tags of playable games with their counts, which are at most a minute old. The tags of a game
-   * that is no longer shown are gone at once.
-   */
-  async tags(): Promise<TagCount[]> {
-    if (this.#changed.size > 0) this.#checking = this.#checking.then(() => this.#dropHidden())
-    await this.#checking
-    const now = this.#parts.clock.now().getTime()
-    if (!this.#tags || this.#tags.until <= now) {
-      const value = this.#readTags()
-      const kept = { value, until: now + TAGS_MS }
-      this.#tags = kept
-      value.catch(() => {
-        if (this.#tags === kept) this.#tags = null
-      })
-    }
-    return this.#tags.value
+  /** Lists the most frequent tags of playable games. */
+  tags(): Promise<TagCount[]> {
+    return this.#tags.get()
   }
 
-  #noteChange(gameId: string): void {
-    if (!this.#tags) return
-    this.#changed.add(gameId)
-    if (this.#changed.size <= MOST_CHANGES) return
-    this.#tags = null
-    this.#changed.clear()
-  }
-
-  /** Lets the tags be counted again if a game is no longer shown. */
-  async #dropHidden(): Promise<void> {
-    const ids = [...this.#changed]
-    this.#changed.clear()
-    const games = await this.among(ids).catch(() => [])
-    const listed = new Set(games.map(({ id }) => id))
-    if (this.#uncounted.size > MOST_UNCOUNTED) this.#uncounted.clear()
-    for (const id of ids)
-      if (listed.has(id)) this.#uncounted.delete(id)
-      else if (!this.#uncounted.has(id)) {
-        this.#uncounted.add(id)
-        this.#tags = null
-      }
-  }
-
-  async #readTags(): Promise<TagCount[]> {
+  async #countTags(): Promise<TagCount[]> {
     const rows = await this.#parts.db.query<{ term: string; games: number }>(
       `select t.term, count(*) as games from game_terms t join games g on g.id = t.game_id
        where t.is_tag = ? and g.deleted_at is null and ${LISTED}
        group by t.term order by games desc, t.term limit 24`,
       [true],
     )
-    return rows.map(({ term, games }) => ({ tag: tagOfTerm(term), games: Number(games) }))
+    return rows.map(({ term, games }) => ({ tag: tagOfTerm(term), count: Number(games) }))
   }
-}
-
-export interface TagCount {
-  tag: string
-  games: number
 }

@@ -1,5 +1,5 @@
+import type { TagCount } from '../../../core/data/tag-counts.ts'
 import { EmptyState, Grid, html, PageHeader, Pagination, Search, type View } from '../../../core/pages/index.ts'
-import type { TagCount } from '../catalog/catalog.ts'
 import type { Game } from '../schemas.ts'
 import { gameCard } from './card.ts'
 
@@ -21,7 +21,7 @@ export function catalog({ games, nextCursor, tags, playing, query }: CatalogProp
     return `/catalog${entries.length > 0 ? `?${new URLSearchParams(entries)}` : ''}`
   }
   // A rare tag is not in the usual list, but is added to show the current filter.
-  const shown = tag && !tags.some((known) => known.tag === tag) ? [{ tag, games: games.length }, ...tags] : tags
+  const shown = tag && !tags.some((known) => known.tag === tag) ? [{ tag, count: games.length }, ...tags] : tags
   const link = (label: string, href: string, current: boolean) =>
     html`<li><a href=${href} aria-current=${current ? 'true' : undefined}>${label}</a></li>`
   return html`
@@ -40,7 +40,7 @@ export function catalog({ games, nextCursor, tags, playing, query }: CatalogProp
         shown.length > 0 &&
         html`<nav aria-label="Tags"><ul class="tags">
           ${link('Everything', address({ tag: undefined }), !tag)}
-          ${shown.map((known) => html`<li><a href=${address({ tag: known.tag })} aria-current=${known.tag === tag ? 'true' : undefined}>${known.tag}<span>${known.games}</span></a></li>`)}
+          ${shown.map((known) => html`<li><a href=${address({ tag: known.tag })} aria-current=${known.tag === tag ? 'true' : undefined}>${known.tag}<span>${known.count}</span></a></li>`)}
         </ul></nav>`
       }
     </div>`

@@ -4,6 +4,7 @@ import { type Actor, recordAction } from '../../../core/data/audit.ts'
 import { markOnce } from '../../../core/data/consume-once.ts'
 import { InvalidRequest, NotFound } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
+import { PLATFORM } from '../../../core/jobs/jobs.ts'
 import { ReportDecision, ReportRow } from '../entities.ts'
 import { ChangedSince, MessageSent, NothingOpen, OwnCase, TargetGone, UndoneAlready } from '../errors.ts'
 import { type Decision, type DecisionAction, MESSAGE_LENGTH } from '../schemas.ts'
@@ -172,7 +173,7 @@ export class Decisions {
     await jobs.enqueue(em, {
       name: TELL,
       key: id,
-      ...(ownerId === null ? {} : { owner: ownerId }),
+      owner: ownerId ?? PLATFORM,
       payload: { decisionId: id },
       runAt: new Date(at.getTime() + UNDO_MS),
     })

@@ -1,9 +1,10 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
+import { inPages } from '../../../core/http/pagination.ts'
 import { newId } from '../../../core/ids.ts'
 import { StaffMessage } from '../entities.ts'
 
-/** The number of messages on a player's page, and in their export. */
+/** The number of messages on a player's page. */
 const LISTED = 200
 
 /** Messages of the staff to players: a page of the settings shows them, and mail repeats them. */
@@ -32,7 +33,16 @@ export class StaffMessages {
   async of(playerId: string): Promise<{ subject: string; text: string; at: string }[]> {
     const em = this.#app.db.em()
     const rows = await em.find(StaffMessage, { playerId }, { orderBy: { id: 'desc' }, limit: LISTED })
-    return rows.map(({ subject, text, at }) => ({ subject, text, at: at.toISOString() }))
+    return rows.map(toMessage)
+  }
+
+  /** Exports the messages of a player in pages, newest first. */
+  async *export(playerId: string): AsyncGenerator<unknown[]> {
+    const pages = inPages<StaffMessage>((after, limit) => {
+      const where = { playerId, ...(after && { id: { $lt: after.id } }) }
+      return this.#app.db.em().find(StaffMessage, where, { orderBy: { id: 'desc' }, limit })
+    })
+    for await (const rows of pages) yield rows.map(toMessage)
   }
 
   /** Removes the messages of a deleted account. */
@@ -40,3 +50,5 @@ export class StaffMessages {
     await em.nativeDelete(StaffMessage, { playerId })
   }
 }
+
+const toMessage = ({ subject, text, at }: StaffMessage) => ({ subject, text, at: at.toISOString() })

@@ -9,6 +9,9 @@ import { pathOf, SavePage, SavesPage } from './saves-page.ts'
 
 const signedIn = { config: { auth: 'session', page: true }, constraints: { origin: 'portal' } } as const
 const Done = Type.Object({ done: Type.Optional(Type.String({ maxLength: 20 })) })
+const List = Type.Object({ ...Done.properties, cursor: Type.Optional(Type.String({ maxLength: 30 })) })
+/** The number of games on a page. */
+const PER_PAGE = 50
 const Params = Type.Object({ gameId: Type.String({ maxLength: 30 }), ...SaveParams.properties })
 
 const DONE: Record<string, string> = {
@@ -21,9 +24,11 @@ export const pages: Routes = async (app) => {
   const { saves, identity } = app
   identity.settings.push({ label: 'Saves', href: '/settings/saves', order: 45 })
 
-  app.get('/settings/saves', { ...signedIn, schema: { querystring: Done } }, async (request, reply) => {
-    const games = await gamesOf(app, callerOf(request).playerId)
-    return page(request, reply, { title: 'Saves', body: SavesPage({ entries: identity.settings, games }) })
+  app.get('/settings/saves', { ...signedIn, schema: { querystring: List } }, async (request, reply) => {
+    const { cursor } = request.query
+    const list = await gamesOf(app, callerOf(request).playerId, { limit: PER_PAGE, cursor })
+    const body = SavesPage({ entries: identity.settings, ...list, paged: cursor !== undefined })
+    return page(request, reply, { title: 'Saves', body })
   })
 
   app.get(

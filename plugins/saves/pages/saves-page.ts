@@ -6,6 +6,7 @@ import {
   EmptyState,
   formatBytes,
   html,
+  Pagination,
   Section,
   Table,
   Timestamp,
@@ -27,8 +28,16 @@ type Line = Omit<SaveInfo, 'size'> & { size: number | null }
 /** Returns the path of the page of one save. */
 export const pathOf = (gameId: string, key: string): string => `/settings/saves/${gameId}/${key}`
 
+interface SavesPageProps {
+  entries: SettingsEntry[]
+  games: GameSaves[]
+  nextCursor: string | null
+  /** Whether it is a page after the first. */
+  paged: boolean
+}
+
 /** /settings/saves: the saves of a player, by game. */
-export const SavesPage = ({ entries, games }: { entries: SettingsEntry[]; games: GameSaves[] }): View => html`
+export const SavesPage = ({ entries, games, nextCursor, paged }: SavesPageProps): View => html`
   <${SettingsHeader} entries=${entries} current="/settings/saves" />
   ${
     games.length === 0 &&
@@ -46,7 +55,8 @@ export const SavesPage = ({ entries, games }: { entries: SettingsEntry[]; games:
           columns: columnsFor(game.id),
         })}
       <//>`,
-  )}`
+  )}
+  <${Pagination} label="Saves" next=${nextCursor && `/settings/saves?cursor=${nextCursor}`} first=${paged && '/settings/saves'} />`
 
 const columnsFor = (gameId: string) => [
   {

@@ -1,5 +1,6 @@
 // In a process of its own: ids never go back, and other files have been further in time.
 import t from 'tap'
+import { PLATFORM } from '../../../core/jobs/jobs.ts'
 import { startPlatform } from '../../kit/platform.ts'
 
 const DAY = 24 * 3_600_000
@@ -13,7 +14,7 @@ t.test('a job that failed for good is there for thirty days; one that waits is n
     )
     return rows.map(({ name }) => name).toSorted()
   }
-  const add = (name: string) => app.jobs.enqueue(app.db.em(), { name })
+  const add = (name: string) => app.jobs.enqueue(app.db.em(), { owner: PLATFORM, name })
   await add('old and failed')
   await add('old and waiting')
   await app.db.execute("update background_jobs set state = 'failed', due_at = null where name = 'old and failed'")

@@ -71,7 +71,7 @@ async function startNode(t: Test, ground: Ground, { clock = systemClock, ...opti
   const rows = () => db.em().find(BackgroundJob, { name: { $ne: MARK } }, { orderBy: { id: 'asc' } })
   /** Waits until a node has taken a job that is due last, so that whatever is due before has begun. */
   const round = async () => {
-    await jobs.enqueue(db.em(), { name: MARK })
+    await jobs.enqueue(db.em(), { owner: PLATFORM, name: MARK })
     await until(async () => (await db.em().count(BackgroundJob, { name: MARK })) === 0)
   }
   return { db, jobs, rows, round, lines }
@@ -99,7 +99,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       jobs.handle('greet', async (context) => void seen.push(context))
       await jobs.start()
       await db.transaction(async (em) => {
-        await jobs.enqueue(em, { name: 'greet', payload: { to: 'Ada', list: [1, null, 'ü'] } })
+        await jobs.enqueue(em, { owner: PLATFORM, name: 'greet', payload: { to: 'Ada', list: [1, null, 'ü'] } })
         await sleep(50) // A job that is taken too early would be taken within this time.
         t.same(seen, [], 'not before the commit')
       })
@@ -116,7 +116,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       })
       await jobs.start()
       const failing = db.transaction(async (em) => {
-        await jobs.enqueue(em, { name: 'never' })
+        await jobs.enqueue(em, { owner: PLATFORM, name: 'never' })
         throw new Error('changed my mind')
       })
       await t.rejects(failing, { message: 'changed my mind' })
@@ -132,8 +132,8 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       jobs.handle('later', async ({ payload }) => void ran.push(payload))
       await jobs.start()
       const inAMinute = new Date(clock.now().getTime() + 60 * SECOND)
-      await jobs.enqueue(db.em(), { name: 'later', payload: 'one', runAt: inAMinute })
-      await jobs.enqueue(db.em(), { name: 'of-another-node' })
+      await jobs.enqueue(db.em(), { owner: PLATFORM, name: 'later', payload: 'one', runAt: inAMinute })
+      await jobs.enqueue(db.em(), { owner: PLATFORM, name: 'of-another-node' })
       clock.advance(59 * SECOND)
       await round()
       t.same(ran, [])
@@ -173,7 +173,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         { maxAttempts: 4 },
       )
       await jobs.start()
-      await jobs.enqueue(db.em(), { name: 'fragile', key: 'k', payload: 7 })
+      await jobs.enqueue(db.em(), { owner: PLATFORM, name: 'fragile', key: 'k', payload: 7 })
       for (let second = 0; second < 40; second++) {
         await settled(rows, clock)
         clock.advance(SECOND)
@@ -190,7 +190,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       clock.advance(3600 * SECOND)
       await round()
       t.equal(at.length, 4, 'and is not tried any more')
-      await jobs.enqueue(db.em(), { name: 'fragile', key: 'k', payload: 8 })
+      await jobs.enqueue(db.em(), { owner: PLATFORM, name: 'fragile', key: 'k', payload: 8 })
       await until(() => at.length === 5)
       await settled(rows, clock)
       t.match(await rows(), [{ state: 'queued', payload: 8, attempts: 1 }], 'until it is enqueued anew')
@@ -201,11 +201,11 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       const { db, jobs, rows } = await startNode(t, await ground(t), { clock })
       const after = (seconds: number) => new Date(clock.now().getTime() + seconds * SECOND)
       const enqueue = (payload: number, seconds: number) =>
-        jobs.enqueue(db.em(), { name: 'index', key: 'game-1', payload, runAt: after(seconds) })
+        jobs.enqueue(db.em(), { owner: PLATFORM, name: 'index', key: 'game-1', payload, runAt: after(seconds) })
       await enqueue(1, 30)
       await enqueue(2, 10)
       await enqueue(3, 20)
-      await jobs.enqueue(db.em(), { name: 'index', key: 'game-2', payload: 4, runAt: after(5) })
+      await jobs.enqueue(db.em(), { owner: PLATFORM, name: 'index', key: 'game-2', payload: 4, runAt: after(5) })
       const byKey = Object.fromEntries((await rows()).map((row) => [row.key, row]))
       t.match(byKey, {
         'game-1': { payload: 3, dueAt: after(10) },
@@ -224,7 +224,8 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         if (began.length === 1) await gate.promise
       })
       await jobs.start()
-      const enqueue = (payload: string) => jobs.enqueue(db.em(), { name: 'index', key: 'game', payload })
+      const enqueue = (payload: string) =>
+        jobs.enqueue(db.em(), { owner: PLATFORM, name: 'index', key: 'game', payload })
       await enqueue('old')
       await until(() => began.length === 1)
       await enqueue('newer')
@@ -251,9 +252,9 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         { maxAttempts: 1 },
       )
       await jobs.start()
-      await jobs.enqueue(db.em(), { name: 'index', key: 'game', payload: 'old' })
+      await jobs.enqueue(db.em(), { owner: PLATFORM, name: 'index', key: 'game', payload: 'old' })
       await until(() => began.length === 1)
-      await jobs.enqueue(db.em(), { name: 'index', key: 'game', payload: 'new' })
+      await jobs.enqueue(db.em(), { owner: PLATFORM, name: 'index', key: 'game', payload: 'new' })
       gate.resolve()
       await until(async () => (await rows()).length === 0)
       t.same(began, [
@@ -276,7 +277,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       )
       await jobs.start()
       for (const runs of [1, 2, 3]) {
-        await jobs.enqueue(db.em(), { name: 'fragile', key: 'k' })
+        await jobs.enqueue(db.em(), { owner: PLATFORM, name: 'fragile', key: 'k' })
         await until(() => attempts.length === runs)
         await settled(rows, clock)
       }
@@ -291,10 +292,10 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       jobs.handle('reminder', async () => {
         runs++
         const runAt = new Date(clock.now().getTime() + 3600 * SECOND)
-        await jobs.enqueue(db.em(), { name: 'reminder', key: 'r', runAt })
+        await jobs.enqueue(db.em(), { owner: PLATFORM, name: 'reminder', key: 'r', runAt })
       })
       await jobs.start()
-      await jobs.enqueue(db.em(), { name: 'reminder', key: 'r' })
+      await jobs.enqueue(db.em(), { owner: PLATFORM, name: 'reminder', key: 'r' })
       await until(async () => runs === 1 && (await rows())[0]?.state === 'queued')
       t.match(await rows(), [{ dueAt: new Date(clock.now().getTime() + 3600 * SECOND), attempts: 0, rerunAt: null }])
       clock.advance(3600 * SECOND)
@@ -319,7 +320,8 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       await Promise.all(nodes.map(({ jobs }) => jobs.start()))
       const [{ db, jobs, rows }] = nodes
       await db.transaction(async (em) => {
-        for (let index = 0; index < 60; index++) await jobs.enqueue(em, { name: 'count', payload: `job ${index}` })
+        for (let index = 0; index < 60; index++)
+          await jobs.enqueue(em, { owner: PLATFORM, name: 'count', payload: `job ${index}` })
       })
       await until(async () => (await rows()).length === 0)
       t.equal(Object.keys(ran).length, 60)
@@ -337,7 +339,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       })
       await jobs.start()
       await db.transaction(async (em) => {
-        for (let index = 0; index < 12; index++) await jobs.enqueue(em, { name: 'busy' })
+        for (let index = 0; index < 12; index++) await jobs.enqueue(em, { owner: PLATFORM, name: 'busy' })
       })
       await until(async () => (await rows()).length === 0)
       t.equal(most, 3)
@@ -357,7 +359,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         jobs.handle('long', run, { leaseSeconds: 1.5 })
         await jobs.start()
       }
-      await one.jobs.enqueue(one.db.em(), { name: 'long' })
+      await one.jobs.enqueue(one.db.em(), { owner: PLATFORM, name: 'long' })
       await until(() => runs === 1)
       for (let second = 1; second <= 4; second++) {
         clock.advance(SECOND)
@@ -384,7 +386,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         { leaseSeconds: 0.3 },
       )
       await jobs.start()
-      await jobs.enqueue(db.em(), { name: 'slow' })
+      await jobs.enqueue(db.em(), { owner: PLATFORM, name: 'slow' })
       await until(async () => (await rows())[0]?.state === 'running')
       const later = new Date(clock.now().getTime() + 60 * SECOND)
       await db.em().nativeUpdate(BackgroundJob, {}, { leaseId: 'another', dueAt: later })
@@ -402,7 +404,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         await gate.promise
       })
       await jobs.start()
-      await jobs.enqueue(db.em(), { name: 'quick' })
+      await jobs.enqueue(db.em(), { owner: PLATFORM, name: 'quick' })
       await until(() => isRunning)
       const stopped = jobs.stop(timeLimit())
       gate.resolve()
@@ -421,9 +423,14 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         return new Promise(() => {})
       })
       await jobs.start()
-      await jobs.enqueue(db.em(), { name: 'stubborn', payload: 1 })
+      await jobs.enqueue(db.em(), { owner: PLATFORM, name: 'stubborn', payload: 1 })
       await until(async () => (await rows()).every(({ state }) => state === 'running'))
-      await jobs.enqueue(db.em(), { name: 'stubborn', payload: 2, runAt: new Date(Date.now() + 3600 * SECOND) })
+      await jobs.enqueue(db.em(), {
+        owner: PLATFORM,
+        name: 'stubborn',
+        payload: 2,
+        runAt: new Date(Date.now() + 3600 * SECOND),
+      })
       await jobs.stop(10)
       t.ok(aborted)
       t.match(await rows(), [
@@ -468,7 +475,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       t.equal(await runsAfter(60), 3)
       t.match(await rows(), [{ error: null, attempts: 0 }])
       t.equal(most, 1)
-      await t.rejects(jobs.enqueue(db.em(), { name: 'sweep' }), { message: /periodic job/ })
+      await t.rejects(jobs.enqueue(db.em(), { owner: PLATFORM, name: 'sweep' }), { message: /periodic job/ })
 
       const restarted = await startNode(t, shared, { clock })
       restarted.jobs.every('sweep', 20, async () => void runs++)
@@ -482,7 +489,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
 t.test('a job whose worker was killed runs on another node when the lease ends, and fails in the end', async (t) => {
   const ground = await grounds.sqlite(t)
   const { db, jobs, rows, lines } = await startNode(t, ground)
-  await jobs.enqueue(db.em(), { name: 'endless' })
+  await jobs.enqueue(db.em(), { owner: PLATFORM, name: 'endless' })
 
   const killed = async () => {
     const script = fileURLToPath(new URL('jobs-worker.ts', import.meta.url))
@@ -563,7 +570,7 @@ t.test('a job that kills its worker each time is given up', async (t) => {
     ran = true
   }
   jobs.handle('poison', run, { maxAttempts: 2 })
-  await jobs.enqueue(db.em(), { name: 'poison' })
+  await jobs.enqueue(db.em(), { owner: PLATFORM, name: 'poison' })
   // This is the state after two workers died: the second attempt's lease has expired.
   await db.em().nativeUpdate(BackgroundJob, {}, { state: 'running', attempts: 2, leaseId: 'gone' })
   await jobs.start()
@@ -577,7 +584,7 @@ t.test('a job that was asked for again while its last worker died is tried anew'
   const { db, jobs, rows } = await startNode(t, await grounds.sqlite(t), { clock })
   const began: unknown[] = []
   jobs.handle('index', async ({ payload, attempt }) => void began.push([payload, attempt]), { maxAttempts: 2 })
-  const enqueue = (payload: string) => jobs.enqueue(db.em(), { name: 'index', key: 'game', payload })
+  const enqueue = (payload: string) => jobs.enqueue(db.em(), { owner: PLATFORM, name: 'index', key: 'game', payload })
   await enqueue('old')
   await db.em().nativeUpdate(BackgroundJob, {}, { state: 'running', attempts: 2, leaseId: 'gone' })
   await enqueue('new')

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { isFree, reserveSlugs } from '../../../plugins/assets/slugs.ts'
 import { startAssets } from './kit.ts'
 import { sheet } from './models.ts'
 
@@ -52,6 +53,47 @@ t.test('a suspended asset answers 451 everywhere, whatever its owner sets, until
   t.equal((await ask('/api/assets/rock/file')).status, 200)
   t.equal(await proxied(), 200)
   t.match(await appeal('Thanks'), { status: 409, body: { error: { code: 'not_suspended' } } })
+})
+
+t.test('tags are counted once a minute, and those of what is hidden are gone at once', async (t) => {
+  const { upload, owner, platform } = await startAssets(t)
+  const { app, clock } = platform
+  const tags = () => app.assets.library.tags()
+  const { body: rock } = await upload(await sheet(4), { title: 'Rock', tags: 'stone', visibility: 'public' })
+  t.same(await tags(), [{ tag: 'stone', count: 1 }])
+  await upload(await sheet(5), { title: 'Moss', tags: 'plant', visibility: 'public' })
+  t.same(await tags(), [{ tag: 'stone', count: 1 }], 'a new one may wait')
+  clock.advance(60_000)
+  t.equal((await tags()).length, 2)
+  await app.assets.suspensions.suspend(rock.id, 'Stolen.')
+  t.same(await tags(), [{ tag: 'plant', count: 1 }])
+  await app.assets.changes.update(owner.id, 'moss', { visibility: 'private' })
+  t.same(await tags(), [])
+})
+
+t.test('an owner withholds a bounded number of addresses, and none of what was never public', async (t) => {
+  const { upload, owner, other, platform } = await startAssets(t)
+  const { app } = platform
+  const program = await platform.program(owner)
+  const reserved = async () =>
+    (await app.db.query<{ slug: string }>('select slug from former_asset_slugs order by slug')).map(({ slug }) => slug)
+  for (const [title, visibility] of [
+    ['Rock', 'public'],
+    ['Diary', 'private'],
+  ] as const) {
+    await upload(await sheet(4), { title, visibility })
+    t.equal((await program.delete(`/api/assets/${title.toLowerCase()}`)).status, 204)
+  }
+  t.same(await reserved(), ['rock'])
+  await upload(await sheet(5), { title: 'Tree', visibility: 'public' })
+  t.equal((await program.post('/api/assets/tree/unpublish')).status, 200)
+  t.same(await reserved(), ['rock', 'tree'], 'games may have linked it before')
+  t.equal(await isFree(app.db.em(), 'rock', other.id), false)
+
+  const many = Array.from({ length: 1000 }, (_, index) => ({ id: `ast_${index}`, slug: `s-${index}` }))
+  await app.db.transaction((em) => reserveSlugs(em, owner.id, many, new Date(platform.clock.now().getTime() + 1)))
+  t.equal((await reserved()).length, 1000)
+  t.equal(await isFree(app.db.em(), 'rock', other.id), true, 'the oldest are free then')
 })
 
 t.test(

@@ -2,6 +2,8 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import WebSocket from 'ws'
+import { newId } from '../../../core/ids.ts'
+import { GameDomain } from '../../../plugins/domains/entities.ts'
 import { type Dns, publish, startDns } from '../../kit/dns.ts'
 import { inFull } from '../../kit/extent.ts'
 import { type Client, type PlatformOptions, startPlatform } from '../../kit/platform.ts'
@@ -442,6 +444,27 @@ inFull(t)?.test(
     }
   },
 )
+
+t.test('one owner’s many domains do not delay another’s', async (t) => {
+  const dns = await startDns(t)
+  const platform = await start(t, dns)
+  const { app, clock } = platform
+  const games = await Promise.all([1, 2].map(async () => platform.game(await platform.signUp())))
+  const addDue = (gameId: string, name: string, minutes: number) => {
+    const [now, nextCheckAt] = [clock.now(), new Date(clock.now().getTime() - minutes * 60_000)]
+    const pending = { id: newId('dom', now), token: 'a', isApex: false, isPrimary: false, pendingSince: now }
+    return app.db.em().insert(GameDomain, { ...pending, gameId, name, nextCheckAt, createdAt: now, updatedAt: now })
+  }
+  const [crowd, other] = games as [{ id: string }, { id: string }]
+  for (let index = 0; index < 60; index++) await addDue(crowd.id, `d${index}.example.com`, 100 - index)
+  await addDue(other.id, 'late.example.com', 1)
+  await app.domains.checks.run(never)
+  const proofs = dns.asked.filter((question) => question.startsWith('TXT'))
+  t.ok(proofs.slice(0, 10).includes('TXT _gameyard.late.example.com'), 'it is among the first')
+  t.equal(new Set(proofs).size, 51, 'and the rest of the many waits for the next run')
+  await app.domains.checks.run(never)
+  t.equal(new Set(dns.asked.filter((question) => question.startsWith('TXT'))).size, 61)
+})
 
 t.test('where games have ports, the domains say that they can’t be had', async (t) => {
   const platform = await startPlatform(t, { config: { games: { origins: 'port' } } })

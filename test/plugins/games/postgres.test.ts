@@ -57,7 +57,7 @@ t.test('moves, media, analytics, invitations and removals hold on PostgreSQL', n
   const invented = `9999999999.${last.id}`
   t.equal((await stranger.get(`/api/catalog/games?sort=popular&cursor=${invented}`)).status, 400, 'an invented cursor')
   await db.execute('update games set live_deploy_id = ?', ['dep_00000000000000000000000000'])
-  t.same(await app.games.catalog.tags(), [{ tag: 'ball', games: 6 }])
+  t.same(await app.games.catalog.tags(), [{ tag: 'ball', count: 6 }])
 
   await app.games.update(player.id, last.id, { visibility: 'private' })
   await app.games.invitations.renew(player.id, last.id)

@@ -1,0 +1,13 @@
+import type { Migration } from '../../../core/data/migrations.ts'
+
+export const migration: Migration = {
+  name: '2026_11_26_former_slugs',
+  sqlite: [
+    'alter table `former_asset_slugs` add column `freed_at` datetime null',
+    'create index `former_asset_slugs_owner_id_freed_at_index` on `former_asset_slugs` (`owner_id`, `freed_at`)',
+  ],
+  postgres: [
+    'alter table "former_asset_slugs" add "freed_at" timestamptz(3) null',
+    'create index "former_asset_slugs_owner_id_freed_at_index" on "former_asset_slugs" ("owner_id", "freed_at")',
+  ],
+}
