@@ -163,8 +163,8 @@ export default [
   },
   {
     name: 'the tags of a hidden game stay in the catalog',
-    in: 'plugins/games/catalog',
-    find: 'this.#uncounted.add(id)\n        this.#tags = null\n',
+    in: 'core/data',
+    find: 'this.#uncounted.add(id)\n        this.#counts = null\n',
     replace: 'this.#uncounted.add(id)\n',
     tests: ['system/hidden-games'],
   },
