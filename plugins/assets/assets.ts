@@ -181,7 +181,7 @@ export class Assets extends AssetStore {
       await quotas.admit(em, ownerId, 'assetsPerPlayer')
       await quotas.add(em, ownerId, { kind: STORED_KIND, bytes }, { uploaded })
       await em.insert(AssetRow, {
-        ...{ id, ownerId, title, tags, ...intake },
+        ...{ id, ownerId, title, tags, ...intake, fileCount: intake.files.length, fileBytes: bytes },
         slug: await freeSlug(em, slugFrom(title), ownerId),
         description: fields.description ?? '',
         visibility: fields.visibility ?? 'private',

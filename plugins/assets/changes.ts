@@ -17,7 +17,7 @@ const UNDER_WAY_MS = 24 * 3_600_000
 /** The background job that removes the asset files of a deleted account. */
 export const FORGET = 'assets/forget'
 /** The number of assets in one statement, which limits its parameters. */
-const MANY = 500
+const MANY = 100
 
 /** Changes of existing assets. */
 export class Changes {

@@ -19,6 +19,9 @@ const AssetRowSchema = defineEntity({
     tags: p.json().$type<string[]>(),
     /** The uploaded file, or the files of a pack in the order of their paths. They never change. */
     files: p.json().$type<StoredFile[]>(),
+    /** The number of these files, and their bytes together. Null in rows from before these columns. */
+    fileCount: p.integer().nullable(),
+    fileBytes: p.bigint('number').nullable(),
     /** Size in bytes; for a pack, of the ZIP that is served. */
     size: p.bigint('number'),
     triangles: p.integer().nullable(),

@@ -9,6 +9,9 @@ import type { AssetQuery } from './schemas.ts'
 
 const FOUND_BY = 'a.id in (select t.asset_id from asset_terms t where t.term = ?)'
 
+/** The number of files that a page lists, since each pack has up to a thousand. The first asset may have more. */
+const MOST_FILES = 5000
+
 /** Selects what anybody may see. */
 const SHOWN = "a.visibility = 'public' and a.suspended_at is null"
 
@@ -29,10 +32,12 @@ export class Library {
    * Returns one page of public assets, newest first, or, with `ownerId`, of all assets of a player.
    *
    * @param query `owner` is the name that the caller has resolved to `ownerId`
+   * @param options.files without them, `files` is empty; with them, the page ends early after `MOST_FILES`
    */
   async page(
     query: Omit<AssetQuery, 'owner'>,
     ownerId: string | null = null,
+    { files = true } = {},
   ): Promise<{ assets: AssetRecord[]; nextCursor: string | null }> {
     const { q, tag, kind, curated, rigged, limit, cursor } = query
     const where = [ownerId === null ? SHOWN : 'a.owner_id = ?']
@@ -47,9 +52,26 @@ export class Library {
     narrow('a.curated = ?', curated)
     narrow('a.rigged = ?', rigged)
     narrow('a.id < ?', cursor)
-    const found = await readAssets(this.#parts, { where: where.join(' and '), values, limit: limit + 1 })
-    const { page, nextCursor } = cutPage(found, limit)
-    return { assets: page, nextCursor }
+    const condition = where.join(' and ')
+    if (!files) {
+      const found = await readAssets(this.#parts, { where: condition, values, limit: limit + 1, files })
+      const { page, nextCursor } = cutPage(found, limit)
+      return { assets: page, nextCursor }
+    }
+    const { page, nextCursor } = cutPage(await this.#readIds(condition, values, limit + 1), limit)
+    const shown = page.slice(0, within(page, MOST_FILES))
+    const ids = shown.map(({ id }) => id)
+    const assets = await readAssets(this.#parts, {
+      ...{ where: `a.id in (${ids.map(() => '?').join(', ')})`, values: ids, limit: ids.length },
+    })
+    return { assets, nextCursor: shown.length < page.length ? (ids.at(-1) ?? null) : nextCursor }
+  }
+
+  #readIds(where: string, values: readonly Parameter[], limit: number): Promise<{ id: string; files: number }[]> {
+    return this.#parts.db.query(
+      `select a.id, coalesce(a.file_count, case when a.kind = 'pack' then 1000 else 1 end) as files from assets a where ${where} order by a.id desc limit ?`,
+      [...values, limit],
+    )
   }
 
   /** Exports a player's assets in pages: their metadata, and the addresses of their files. */
@@ -97,4 +119,14 @@ export class Library {
     )
     return rows.map(({ id }) => id)
   }
+}
+
+/** Returns the number of assets whose files are at most `most` together; at least one. */
+function within(assets: readonly { files: number }[], most: number): number {
+  let sum = 0
+  const at = assets.findIndex(({ files }, index) => {
+    sum += Number(files)
+    return sum > most && index > 0
+  })
+  return at === -1 ? assets.length : at
 }

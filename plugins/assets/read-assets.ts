@@ -8,16 +8,22 @@ export interface AssetReader {
   origins: Origins
 }
 
-/**
- * Reads assets, newest first.
- *
- * @param where on the table `assets a`, values as `?`
- */
+interface ReadOptions {
+  /** On the table `assets a`, values as `?`. */
+  where: string
+  values: readonly Parameter[]
+  limit: number
+  /** False leaves `files` empty, of which a pack may have a thousand. */
+  files?: boolean
+}
+
+/** Reads assets, newest first. */
 export async function readAssets(
   { db, origins }: AssetReader,
-  { where, values, limit }: { where: string; values: readonly Parameter[]; limit: number },
+  { where, values, limit, files = true }: ReadOptions,
 ): Promise<AssetRecord[]> {
-  const rows = await db.query<PlainAsset>(`select ${COLUMNS} from assets a where ${where} order by a.id desc limit ?`, [
+  const columns = files ? COLUMNS : COLUMNS.replace('a.files', "'[]' as files")
+  const rows = await db.query<PlainAsset>(`select ${columns} from assets a where ${where} order by a.id desc limit ?`, [
     ...values,
     limit,
   ])

@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import t from 'tap'
 import { inPages } from '../../core/http/pagination.ts'
+import { multiplyRows } from '../kit/multiply-rows.ts'
 import { startPlatform } from '../kit/platform.ts'
 import { sheet } from '../plugins/assets/models.ts'
 
@@ -32,22 +33,8 @@ t.test('an export reads everything of which players choose the number in pages',
   await app.scores.submit({ gameId: game.id, boardId: 'best', playerId: player.id, score: 3, writer: 'players' })
   await db.transaction((em) => app.moderation.messages.sendIn(em, player.id, { subject: 'Hello', text: 'You.' }))
 
-  /** Copies the only row of the player again and again, with another value in these columns. */
-  const multiply = async (table: string, where: string, keys: readonly string[]) => {
-    const columns = await db.query<{ name: string }>(`select name from pragma_table_info('${table}')`)
-    const names = columns.map(({ name }) => name)
-    const values = names.map((name) =>
-      keys.includes(name)
-        ? `case typeof(t.${name}) when 'integer' then t.${name} + n.i else t.${name} || '-' || n.i end`
-        : `t.${name}`,
-    )
-    await db.execute(
-      `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${MANY - 1})
-       insert into ${table} (${names.join(', ')})
-       select ${values.join(', ')} from n, (select * from ${table} where ${where} limit 1) t`,
-      [player.id],
-    )
-  }
+  const multiply = (table: string, where: string, keys: readonly string[]) =>
+    multiplyRows(db, { table, where, values: [player.id], keys, times: MANY - 1 })
   await multiply('draft_files', 'game_id in (select id from games where owner_id = ?)', ['path'])
   await multiply('game_activity', 'game_id in (select id from games where owner_id = ?)', ['id'])
   await multiply('games', 'owner_id = ?', ['id', 'slug'])

@@ -46,7 +46,7 @@ export const pages =
 
     app.get('/assets', { ...open, schema: { querystring: Browse } }, async (request, reply) => {
       const [page, tags] = await Promise.all([
-        assets.library.page({ ...request.query, limit: PER_PAGE }),
+        assets.library.page({ ...request.query, limit: PER_PAGE }, null, { files: false }),
         assets.library.tags(),
       ])
       return renderPage(reply, {
@@ -60,7 +60,7 @@ export const pages =
 
     app.get('/assets/mine', { ...own, schema: { querystring: Browse } }, async (request, reply) => {
       const { playerId, viewer } = callerOf(request)
-      const page = await assets.library.page({ ...request.query, limit: PER_PAGE }, playerId)
+      const page = await assets.library.page({ ...request.query, limit: PER_PAGE }, playerId, { files: false })
       return renderPage(reply, {
         title: 'My assets',
         current: '/assets/mine',
