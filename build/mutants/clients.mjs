@@ -112,4 +112,18 @@ export default [
     replace: 'now?.sequence === before.sequence',
     tests: ['plugins/saves/browser'],
   },
+  {
+    name: 'rooms: the sleep of a device counts as the silence of the server',
+    in: 'clients/browser/multiplayer',
+    find: 'Math.min(now - this.#checkedAt, OBSERVED_MS)',
+    replace: 'now - this.#checkedAt',
+    tests: ['clients/multiplayer'],
+  },
+  {
+    name: 'rooms: a server that stood still drops whoever has answered',
+    in: 'plugins/multiplayer',
+    find: 'if (this.alive || isLate) this.#socket.ping()',
+    replace: 'if (this.alive) this.#socket.ping()',
+    tests: ['plugins/multiplayer/sockets'],
+  },
 ]

@@ -13,6 +13,7 @@
 
 import { frameSession } from './frame/hook.ts'
 import { ServerClock } from './multiplayer/clock.ts'
+import { Silence } from './multiplayer/silence.ts'
 import {
   type JoinOptions,
   type Listener,
@@ -40,7 +41,11 @@ export async function join(roomId: string, options: JoinOptions = {}): Promise<R
 }
 
 const OPEN = Symbol('open')
-const SILENT = 4000 // Closes a dead socket. Without a code it would be a leave, and the player's place given up.
+/**
+ * Closes a socket that is lost, so that the server keeps the player's place. 4100 to 4199 are for this: 1000, 1001 and no
+ * code mean that the player leaves.
+ */
+const SILENT = 4100
 const WELCOME = { first: { ms: 30_000, code: 1000 }, again: { ms: 10_000, code: SILENT } } // New rooms open slowly.
 /** Close codes that prevent a reconnection, with their reasons. */
 const FINAL: Record<number, string> = {
@@ -51,8 +56,7 @@ const FINAL: Record<number, string> = {
 }
 /** The sender of a room script's bytes. */
 const SCRIPT_INDEX = 0xff_ff
-const PING_MS = 10_000
-const SILENCE_MS = 25_000
+const CHECK_MS = 2500
 /** Stays below the number of messages that a room accepts at once. */
 const MOST_QUEUED = 100
 const LONGEST_WAIT_MS = 8000
@@ -80,7 +84,7 @@ export class Room {
   /** The last `presence` data, which is sent again when the room starts over. */
   #presence: unknown
   #ended = false
-  #lastMessageAt = 0
+  #silence = new Silence()
   readonly #stop = new AbortController()
   #timer: ReturnType<typeof setInterval> | undefined
   #wake: (() => void) | null = null
@@ -171,10 +175,14 @@ export class Room {
   /** Connects for the first time. */
   async [OPEN](): Promise<void> {
     await this.#connect()
-    this.#timer = setInterval(() => this.#watch(), PING_MS / 4)
+    this.#timer = setInterval(() => this.#watch(), CHECK_MS)
     const until = { signal: this.#stop.signal }
-    globalThis.addEventListener?.('online', () => this.#wake?.(), until)
-    globalThis.document?.addEventListener('visibilitychange', () => this.#wake?.(), until)
+    const changed = () => {
+      this.#wake?.()
+      if (this.connected) this.#ping()
+    }
+    globalThis.addEventListener?.('online', changed, until)
+    globalThis.document?.addEventListener('visibilitychange', changed, until)
   }
 
   /** Opens a socket. Resolves with the room's welcome. */
@@ -196,6 +204,7 @@ export class Room {
         clearTimeout(timeout)
         if (this.#ended) return socket.close(1000)
         this.#socket = socket
+        this.#silence = new Silence()
         socket.onmessage = (event) => this.#receive(event.data)
         socket.onclose = (event) => this.#lost(socket, event.code)
         this.#receive(data)
@@ -242,22 +251,19 @@ export class Room {
   #watch(): void {
     const socket = this.#socket
     if (socket?.readyState !== 1) return
-    const quiet = performance.now() - this.#lastMessageAt
-    if (quiet > SILENCE_MS) {
-      // This does not wait for the closing handshake, which would not arrive either.
-      socket.onclose = null
-      socket.close(SILENT)
-      void this.#lost(socket, 1006)
-    } else if (performance.now() - this.#pingedAt > PING_MS) {
-      this.#ping()
-    }
+    const next = this.#silence.check(performance.now())
+    if (next === 'ping') this.#ping()
+    if (next !== 'lost') return
+    // This does not wait for the closing handshake, which would not arrive either.
+    socket.onclose = null
+    socket.close(SILENT)
+    void this.#lost(socket, 1006)
   }
 
-  #pingedAt = 0
-
   #ping(): void {
-    this.#pingedAt = performance.now()
-    this.#socket?.send(JSON.stringify({ t: 'ping', id: Math.round(this.#pingedAt) }))
+    const now = performance.now()
+    this.#silence.pinged(now)
+    this.#socket?.send(JSON.stringify({ t: 'ping', id: Math.round(now) }))
   }
 
   #say(message: object): void {
@@ -271,7 +277,7 @@ export class Room {
   }
 
   #receive(data: string | ArrayBuffer): void {
-    this.#lastMessageAt = performance.now()
+    this.#silence.heard()
     if (typeof data !== 'string') {
       this.#sequence++
       const index = new DataView(data).getUint16(0, true)

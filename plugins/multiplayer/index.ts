@@ -106,9 +106,10 @@ export default definePlugin(
         .catch((error) =>
           app.log.warn({ err: error }, 'whether keys were ended could not be read; it will be tried again'),
         )
+    const pingMs = limits.roomPingSeconds * 1000
     const timers = [
       setInterval(() => void directory.maintain(), 1000),
-      setInterval(() => connections.probe(), limits.roomPingSeconds * 1000),
+      setInterval(() => connections.probe(pingMs), pingMs),
       setInterval(() => void revalidation.retry(), 1000),
       setInterval(() => void endOfKeys(), 1000),
     ]
