@@ -126,4 +126,32 @@ export default [
     replace: 'if (this.alive) this.#socket.ping()',
     tests: ['plugins/multiplayer/sockets'],
   },
+  {
+    name: 'rooms: a client sends a frame again that the server has taken',
+    in: 'clients/browser/multiplayer',
+    find: 'Math.max(0, taken - this.#first + 1)))',
+    replace: 'Math.max(0, taken - this.#first)))',
+    tests: ['clients/room-send-queue'],
+  },
+  {
+    name: 'rooms: a message for a player of a former room reaches another',
+    in: 'clients/browser/multiplayer',
+    find: '!isPing && (isSamePlace || !isBound)',
+    replace: '!isPing',
+    tests: ['clients/room-send-queue'],
+  },
+  {
+    name: 'rooms: frames that were held back arrive faster than a room takes them',
+    in: 'clients/browser/multiplayer',
+    find: '(this.#tokens >= 1 && this.#sent < this.#window)',
+    replace: '(this.#tokens >= 1)',
+    tests: ['clients/room-send-queue'],
+  },
+  {
+    name: 'rooms: a client of an earlier version gets a frame that it counts',
+    in: 'plugins/multiplayer/room',
+    find: 'if (member.acks && member.link)',
+    replace: 'if (member.link)',
+    tests: ['plugins/multiplayer/acknowledgements'],
+  },
 ]

@@ -152,9 +152,9 @@ export class ClusterDirectory implements RoomDirectory {
 
   /** @throws RoomUnavailable, BusUnavailable */
   async find(wanted: RoomRequest): Promise<FoundRoom> {
-    const { gameId, roomId, account, resume, inquiry } = wanted
+    const { gameId, roomId, account, resume, acks, inquiry } = wanted
     const scope = scopeOf(gameId, wanted.preview)
-    const request = { gameId: scope, roomId, account, resume, inquiry }
+    const request = { gameId: scope, roomId, account, resume, acks, inquiry }
     const script = (source: ScriptSource | null) => this.#scripts.scriptFor(gameId, source ?? servedNow(wanted))
     for (const deadline = performance.now() + PATIENCE_MS; performance.now() < deadline; await sleep(RETRY_MS)) {
       const found = await this.#ownership.find({ scope, roomId, maxPlayers: wanted.maxPlayers, script })

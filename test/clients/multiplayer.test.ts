@@ -57,7 +57,7 @@ t.test('whoever is refused on the way back asks for the reason as the player who
   const left = new Promise((resolve) => room.on('left', resolve))
   ;(await socket).terminate()
   t.equal(await left, 'kicked')
-  t.same(asked, ['/mp/rooms/lobby?resume=the-token&received=7'])
+  t.same(asked, ['/mp/rooms/lobby?acks=1&resume=the-token&received=7'])
 })
 
 t.test('a player with a new name is the same player', async (t) => {

@@ -65,13 +65,15 @@ export async function admit(
   const account = session
     ? { sub: session.player.id, name: session.player.name, imageUrl: session.player.imageUrl, guest: false }
     : newGuest()
-  const resume = readResume(request.query as Record<string, unknown>)
+  const query = request.query as Record<string, unknown>
+  const resume = readResume(query)
   const room = await context.directory.find({
     gameId: game.id,
     preview: preview ?? (await previewAskedFor(app, request, { game, session })),
     roomId,
     account,
     resume,
+    acks: query.acks === '1',
     maxPlayers: maxPlayersPerRoom,
     inquiry: !isUpgrade,
   })

@@ -6,6 +6,8 @@ export interface JoinRequest {
   account: Account
   /** Set for a client that reconnects. */
   resume: { token: string; received: number | null } | null
+  /** Whether the client wants acknowledgements. Clients and nodes of older versions leave it out. */
+  acks?: boolean | undefined
   /** Whether only the verdict is wanted: nobody joins, and no place is kept. */
   inquiry?: boolean | undefined
 }
@@ -29,16 +31,16 @@ export function refusalOf(room: Room, { account, resume }: JoinRequest): Refusal
  */
 export function joinRoom(
   room: Room,
-  { account, resume }: JoinRequest,
+  { account, resume, acks }: JoinRequest,
   link: Link,
   reservation?: string | undefined,
 ): Member | null {
   const member = resume && room.members.resumable(resume.token, account)
   if (member) {
     member.account = account
-    room.resume(member, link, resume.received)
+    room.resume(member, link, resume.received, acks)
     return member
   }
-  if (reservation !== undefined) return room.claim(reservation, account, link)
-  return room.script || room.refusal(account) ? null : room.join(account, link)
+  if (reservation !== undefined) return room.claim(reservation, account, link, acks)
+  return room.script || room.refusal(account) ? null : room.join(account, link, acks)
 }

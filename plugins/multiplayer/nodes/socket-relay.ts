@@ -85,8 +85,8 @@ export class SocketRelay implements PeerListener {
     const conn = (++this.#conns).toString(36)
     const membership = new RemoteMembership(this.nodes, node, conn, link, () => this.#outbound.delete(conn))
     this.#outbound.set(conn, membership)
-    const { gameId, roomId, account, resume } = join
-    this.nodes.send(node, { t: 'enter', conn, gameId, roomId, account, resume, reservation })
+    const { gameId, roomId, account, resume, acks } = join
+    this.nodes.send(node, { t: 'enter', conn, gameId, roomId, account, resume, acks, reservation })
     return membership
   }
 

@@ -33,6 +33,12 @@ export class Member {
   /** The time until which the place of an away player is kept, in ms since 1970. */
   awayUntil = 0
 
+  /** The number of frames that the room has taken from this player, over all connections. */
+  taken: number
+  /** The value of `taken` of which the client knows, and whether the client asks for it. */
+  acknowledged: number
+  acks = false
+
   // The outbox uses these fields for each player (see there).
   /** The ordinal of the last entry before this player, or their current connection, joined. */
   since = 0
@@ -46,6 +52,7 @@ export class Member {
   constructor(
     fields: Pick<Member, 'account' | 'id' | 'index' | 'joinedAt' | 'resumeToken' | 'budget' | 'link'> & {
       data?: unknown
+      taken?: number | undefined
     },
   ) {
     this.account = fields.account
@@ -56,6 +63,8 @@ export class Member {
     this.budget = fields.budget
     this.link = fields.link
     this.data = fields.data ?? null
+    this.taken = fields.taken ?? 0
+    this.acknowledged = this.taken
   }
 
   /** The player in the form that the others receive. */

@@ -93,7 +93,10 @@ export class Members {
     return { id: `p${(++this.#ids).toString(36)}`, index, joinedAt }
   }
 
-  add(fields: Place & Pick<Member, 'account' | 'resumeToken' | 'link'> & { data?: unknown }, now: number): Member {
+  add(
+    fields: Place & Pick<Member, 'account' | 'resumeToken' | 'link'> & { data?: unknown; taken?: number | undefined },
+    now: number,
+  ): Member {
     const budget = new Budget(this.#rate.messagesPerSecond, this.#rate.messageBurst, now)
     const member = new Member({ ...fields, budget })
     this.byId.set(member.id, member)
@@ -147,8 +150,8 @@ export class Members {
 
   /** Returns what another node needs, beside the room's rules. */
   save(): Omit<Roster, 'host' | 'locked'> {
-    const members = Array.from(this.byId.values(), ({ account, id, index, joinedAt, resumeToken, data }) => ({
-      ...{ account, id, index, resumeToken, data },
+    const members = Array.from(this.byId.values(), ({ account, id, index, joinedAt, resumeToken, data, taken }) => ({
+      ...{ account, id, index, resumeToken, data, taken },
       joinedAt: joinedAt.toISOString(),
     }))
     return { banned: [...this.#banned], ids: this.#ids, moves: this.moves, members }

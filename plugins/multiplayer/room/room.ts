@@ -1,9 +1,10 @@
 import type { Clock } from '../../../core/clock.ts'
-import { binaryFrame, type Frame, frameOf, joinFrames, type LeaveReason, type ServerMessage } from './frames.ts'
+import { Actions, type Fault } from './actions.ts'
+import { binaryFrame, type Frame, frameOf, joinFrames, type LeaveReason } from './frames.ts'
 import { CLOSE, type RoomLimits } from './limits.ts'
 import type { Account, Link, Member } from './member.ts'
 import { Members, type Place, type Reservation } from './members.ts'
-import { type ClientMessage, parseMessage } from './messages.ts'
+import { parseMessage } from './messages.ts'
 import { type Batch, Outbox } from './outbox.ts'
 import type { ScriptEvents } from './script-events.ts'
 import type { Change, Roster, Snapshot } from './snapshot.ts'
@@ -26,11 +27,10 @@ const NUMBERS_A_NODE = 1e11
 /** Two nodes may start from the same record, when a lease lapses. Different fences keep their numbers apart. */
 const BY_FENCE = { distance: 1e8, values: 997 }
 
-type Fault = Omit<Extract<ServerMessage, { t: 'error' }>, 't'>
+/** A client waits for an acknowledgement of what it sent, so it must not take its whole burst. */
+const MOST_UNACKNOWLEDGED = 64
 
 export type Refusal = 'full' | 'locked' | 'kicked'
-
-const BY_SCRIPT: Fault = { code: 'not_host', message: 'Only the script of the room may do this.' }
 
 /**
  * One room, protocol 1: messages in, messages out. It has no sockets and no timers; the time comes from a clock. Its
@@ -58,6 +58,9 @@ export class Room {
   readonly members: Members
   readonly #outbox: Outbox
   readonly #state: SharedState
+  readonly #actions: Actions
+  /** The most frames of a player that are not yet acknowledged. */
+  readonly #ackEvery: number
   #rosterChanged = false
   #writes: Change[] = []
 
@@ -70,6 +73,8 @@ export class Room {
     this.#durable = durable
     this.members = new Members(limits)
     this.#outbox = new Outbox(this.members.byId, { frames: limits.replayFrames, bytes: limits.replayBytes }, wake)
+    this.#actions = new Actions(this, { outbox: this.#outbox, limits, clock })
+    this.#ackEvery = Math.max(1, Math.min(MOST_UNACKNOWLEDGED, Math.floor(limits.messageBurst / 2)))
     this.#state = new SharedState(limits.stateBytes)
     this.capacity = limits.players
   }
@@ -116,6 +121,10 @@ export class Room {
     })
   }
 
+  get stateVersion(): number {
+    return this.#state.version
+  }
+
   /** The shared state as JSON text. */
   get stateJson(): string {
     return this.#state.toJson()
@@ -147,23 +156,28 @@ export class Room {
   }
 
   /** Takes the place that was reserved for a player, whose socket is open now. Null: it is not kept any more. */
-  claim(token: string, account: Account, link: Link): Member | null {
+  claim(token: string, account: Account, link: Link, acks = false): Member | null {
     const reservation = this.members.claim(token, account)
     if (!reservation) return null
     const { id, index, joinedAt } = reservation.player
-    const member = this.#enter(reservation.account, { id, index, joinedAt: new Date(joinedAt) }, link)
+    const member = this.#enter(reservation.account, { id, index, joinedAt: new Date(joinedAt) }, link, acks)
     for (const frame of reservation.frames) this.#outbox.tell(member, frame)
     return member
   }
 
-  /** Adds a player. The caller has called `refusal` in the same tick. */
-  join(account: Account, link: Link): Member {
-    return this.#enter(account, this.members.newPlace(this.#clock.now()), link)
+  /**
+   * Adds a player. The caller has called `refusal` in the same tick.
+   *
+   * @param acks whether the client wants to know how many of its frames the room has taken
+   */
+  join(account: Account, link: Link, acks = false): Member {
+    return this.#enter(account, this.members.newPlace(this.#clock.now()), link, acks)
   }
 
-  #enter(account: Account, place: Place, link: Link): Member {
+  #enter(account: Account, place: Place, link: Link, acks: boolean): Member {
     const fields = { account, ...place, resumeToken: this.#newToken(), link }
     const member = this.members.add(fields, this.#clock.now().getTime())
+    member.acks = acks
     this.#outbox.begin(member)
     this.host ||= member.id
     this.#rosterChanged = this.#durable
@@ -178,7 +192,7 @@ export class Room {
    *
    * @param received number of the last frame the client has; null: all that was sent before the socket was lost
    */
-  resume(member: Member, link: Link, received: number | null): void {
+  resume(member: Member, link: Link, received: number | null, acks = false): void {
     const old = member.link
     // The old socket may not have noticed the loss yet: phones change networks silently.
     if (old) this.#outbox.part(member, old, { code: CLOSE.replaced, reason: 'resumed elsewhere' })
@@ -186,6 +200,8 @@ export class Room {
     const from = received ?? (old ? sequence - this.#outbox.pendingFor(member) : member.sequenceAtDrop)
     const missed = this.#outbox.after(member, from)
     member.link = link
+    member.acks = acks
+    member.acknowledged = member.taken
     this.#outbox.listen(member)
     const welcome = this.#welcome(member, missed ? from : sequence, missed ? missed.length : null)
     this.#outbox.answer(member, joinFrames([welcome, ...(missed ?? [])]))
@@ -216,9 +232,10 @@ export class Room {
     if (member.link === link) this.#remove(member, reason)
   }
 
-  /** Removes players who have been away for too long. */
+  /** Removes players who have been away for too long, and acknowledges the frames of the others. */
   sweep(): void {
     const now = this.#clock.now().getTime()
+    for (const member of this.members.byId.values()) if (member.taken > member.acknowledged) this.#acknowledge(member)
     for (const member of [...this.members.byId.values()]) {
       if (!member.link && member.awayUntil <= now) this.#remove(member, 'timeout')
     }
@@ -228,6 +245,7 @@ export class Room {
   /** Relays binary data from a player to everyone else without parsing it, or gives it to the script. */
   receiveBinary(member: Member, bytes: Buffer): void {
     if (!this.spend(member)) return
+    this.#take(member)
     this.script?.binary(member.id, bytes)
     if (this.script?.relay ?? true) this.#outbox.tellOthers(member, binaryFrame(member.index, bytes))
   }
@@ -235,9 +253,10 @@ export class Room {
   /** Handles a text frame from a player. */
   receive(member: Member, text: string): void {
     if (!this.spend(member)) return
+    this.#take(member)
     const message = parseMessage(text)
     const fault =
-      typeof message === 'string' ? { code: 'invalid_message' as const, message } : this.#act(member, message)
+      typeof message === 'string' ? { code: 'invalid_message' as const, message } : this.#actions.apply(member, message)
     // The error goes to one client only, so it is not part of the order and has no number.
     if (fault) this.#outbox.answer(member, frameOf({ t: 'error', ...fault }))
   }
@@ -257,58 +276,15 @@ export class Room {
     return false
   }
 
-  #act(member: Member, message: ClientMessage): Fault | null {
-    switch (message.t) {
-      case 'send':
-        this.script?.message(member.id, message.type, message.data)
-        if (this.script?.relay ?? true) this.#relay(member, message)
-        return null
-      case 'state':
-        return this.#write(member, message)
-      case 'presence': {
-        const frame = frameOf({ t: 'presence', id: member.id, data: message.data })
-        if (frame.length > this.#limits.presenceBytes) {
-          return { code: 'presence_too_large', message: 'The presence is too large.' }
-        }
-        this.script?.presence(member.id, message.data)
-        if (this.script && !this.script.relay) return null
-        member.data = message.data
-        this.#outbox.tellAll(frame)
-        return null
-      }
-      case 'ping':
-        this.#outbox.answer(member, frameOf({ t: 'pong', id: message.id, now: this.#clock.now().getTime() }))
-        return null
-      default:
-        if (this.script) return BY_SCRIPT
-        if (member.id !== this.host) return { code: 'not_host', message: 'Only the host may do this.' }
-        return this.#actAsHost(member, message)
-    }
+  /** Counts a frame, so that a client that lost its connection knows what to send again. */
+  #take(member: Member): void {
+    member.taken++
+    if (member.taken - member.acknowledged >= this.#ackEvery) this.#acknowledge(member)
   }
 
-  #relay(member: Member, { type, data, to }: Extract<ClientMessage, { t: 'send' }>): void {
-    const frame = frameOf({ t: 'msg', from: member.id, type, data })
-    if (to === 'others') {
-      this.#outbox.tellOthers(member, frame)
-    } else if (to === 'all') {
-      this.#outbox.tellAll(frame)
-    } else {
-      for (const id of to === 'host' ? [this.host] : new Set(to)) {
-        const recipient = this.members.byId.get(id)
-        if (recipient) this.#outbox.tell(recipient, frame)
-      }
-    }
-  }
-
-  #write(member: Member, { set, del, if: expected }: Extract<ClientMessage, { t: 'state' }>): Fault | null {
-    const { version } = this.#state
-    if (this.script && !this.script.clientState) {
-      return { code: 'read_only', message: 'Only the script of the room writes the state.', version }
-    }
-    if (expected !== null && expected !== version) {
-      return { code: 'conflict', message: 'The state has another version.', version }
-    }
-    return this.writeState(member.id, set, del)
+  #acknowledge(member: Member): void {
+    member.acknowledged = member.taken
+    if (member.acks && member.link) this.#outbox.answer(member, frameOf({ t: 'ack', taken: member.taken }))
   }
 
   /** Writes the shared state. @param from a player's id; null for the script @returns why it was not written, or null */
@@ -355,21 +331,6 @@ export class Room {
     this.#remove(member, 'kicked')
   }
 
-  #actAsHost(host: Member, message: Extract<ClientMessage, { t: 'kick' | 'host' | 'lock' }>): Fault | null {
-    if (message.t === 'lock') {
-      this.setLocked(message.locked)
-      return null
-    }
-    const other = this.members.byId.get(message.id)
-    if (!other) return { code: 'no_such_player', message: 'There is no such player in the room.' }
-    if (message.t === 'kick') {
-      // A host who kicks their own account may return. Other accounts are banned while the room exists.
-      if (other.account.sub !== host.account.sub) this.members.ban(other.account.sub)
-      this.kick(other.id)
-    } else this.makeHost(other.id)
-    return null
-  }
-
   #remove(member: Member, reason: LeaveReason): void {
     if (!this.members.byId.delete(member.id)) return
     member.link = null
@@ -395,6 +356,8 @@ export class Room {
 
   #welcome(member: Member, sequence: number, replay: number | null): Frame {
     const now = this.#clock.now().getTime()
-    return welcomeFrame(this, member, { version: this.#state.version, sequence, replay, now })
+    const { messagesPerSecond, messageBurst } = this.#limits
+    const moment = { version: this.#state.version, sequence, replay, now, taken: member.taken }
+    return welcomeFrame(this, member, { ...moment, limits: { messagesPerSecond, messageBurst } })
   }
 }

@@ -19,6 +19,8 @@ export interface SavedMember {
   joinedAt: string
   resumeToken: string
   data: unknown
+  /** The number of frames that the room had taken from the player. Older nodes leave it out. */
+  taken?: number
 }
 
 /** A change that a room must store before it notifies anybody. */

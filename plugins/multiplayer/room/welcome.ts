@@ -21,6 +21,10 @@ interface Moment {
   /** The number of missed frames that follow; null when the client must begin anew. */
   replay: number | null
   now: number
+  /** The number of this player's frames that the room has taken. */
+  taken: number
+  /** What the room takes from one connection. */
+  limits: { messagesPerSecond: number; messageBurst: number }
 }
 
 /** Builds the first message to a player. */
