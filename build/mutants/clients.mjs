@@ -154,4 +154,25 @@ export default [
     replace: 'if (member.link)',
     tests: ['plugins/multiplayer/acknowledgements'],
   },
+  {
+    name: 'rooms: a place that is taken back keeps its former token',
+    in: 'plugins/multiplayer/room',
+    find: 'member.resumeToken = this.#newToken()',
+    replace: '',
+    tests: ['plugins/multiplayer/seats'],
+  },
+  {
+    name: 'rooms: a room whose players closed their pages is found by the next',
+    in: 'plugins/multiplayer',
+    find: 'return this.room.members.isAbandoned && this.#isIdle && placeOf(this.room, request) === null',
+    replace: 'return false',
+    tests: ['plugins/multiplayer/seats'],
+  },
+  {
+    name: 'rooms: a guest takes the place of another',
+    in: 'plugins/multiplayer/room',
+    find: 'if (guest) return null',
+    replace: 'if (guest) return this.nextHost ?? null',
+    tests: ['plugins/multiplayer/seats'],
+  },
 ]

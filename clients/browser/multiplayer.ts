@@ -55,6 +55,7 @@ const FINAL: Record<number, string> = {
   ...Object.fromEntries([1002, 1003, 1007, 1008, 1009, 4002].map((code) => [code, 'closed'])),
   4001: 'kicked',
   4010: 'room_failed',
+  4012: 'replaced',
   4011: 'suspended',
 }
 /** The sender of a room script's bytes. */

@@ -22,10 +22,12 @@ export interface Admission {
 }
 
 /**
- * Close codes of an orderly close: closed, page left, or `close()` without a code. After any other code the client may
- * resume. A client that gives up a dead socket uses 4100 to 4199, so that this never looks like leaving.
+ * Close codes of an orderly close: closed, or `close()` without a code. After any other code the client may resume. A
+ * client that gives up a dead socket uses 4100 to 4199, so that this never looks like leaving.
  */
-const ORDERLY_CLOSES = new Set([1000, 1001, 1005])
+const ORDERLY_CLOSES = new Set([1000, 1005])
+/** Sent by browsers for a page that is closed or loaded again. A guest who comes back is nobody whom the room knows. */
+const GOING_AWAY = 1001
 
 /** The space for a reason in a close frame (RFC 6455, section 5.5). */
 const REASON_BYTES = 123
@@ -94,7 +96,8 @@ export class Connection implements Link {
     socket.on('error', (error: NodeJS.ErrnoException) => this.#leave(error.code?.startsWith('WS_') ? 'closed' : 'lost'))
     socket.on('close', (code) => {
       this.#closed = true
-      this.#leave(ORDERLY_CLOSES.has(code) ? 'left' : 'lost')
+      if (code === GOING_AWAY) this.#leave(this.account === null ? 'left' : 'unloaded')
+      else this.#leave(ORDERLY_CLOSES.has(code) ? 'left' : 'lost')
     })
   }
 

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import type { Clock } from '../../core/clock.ts'
 import type { Bus } from '../../core/events.ts'
 import { type JoinRequest, joinRoom, refusalOf, type Verdict } from './admission/join.ts'
 import { RoomUnavailable } from './errors.ts'
@@ -19,8 +18,9 @@ export interface RoomRequest extends JoinRequest {
   /** The name of the preview whose page asks; null for the live game. */
   preview: string | null
   roomId: string
-  /** The value of the game's settings. */
+  /** Values of the game's settings. */
   maxPlayers: number
+  hostPatienceSeconds: number
 }
 
 /** A room that was found on this node or another. */
@@ -51,32 +51,30 @@ const byName = (rooms: RoomInfo[]) => {
 const servedNow = ({ preview }: RoomRequest): ScriptSource =>
   preview === null ? { from: 'live' } : { from: 'preview', preview }
 
-/** The time for which an empty room is kept for the player who asked for it. */
-const RESERVED_MS = 5000
-
 /** The directory of a single node, which has all rooms. */
 export class SingleNodeDirectory implements RoomDirectory {
   readonly #rooms: Rooms
   readonly #scripts: ScriptRuntime
-  readonly #clock: Clock
 
-  constructor({ rooms, scripts, clock }: { rooms: Rooms; scripts: ScriptRuntime; clock: Clock }) {
+  constructor({ rooms, scripts }: { rooms: Rooms; scripts: ScriptRuntime }) {
     this.#rooms = rooms
     this.#scripts = scripts
-    this.#clock = clock
   }
 
   async find(wanted: RoomRequest): Promise<FoundRoom> {
     const scope = scopeOf(wanted.gameId, wanted.preview)
+    const known = this.#rooms.find(scope, wanted.roomId)
+    if (known?.isOverFor(wanted)) this.#rooms.replace(known)
     const hosted = this.#rooms.find(scope, wanted.roomId) ?? (await this.#openScripted(scope, wanted))
     if (hosted?.script) {
-      const verdict = await hosted.admit(wanted)
+      hosted.reserve()
+      const verdict = await admitReserved(hosted, wanted)
       return { verdict, join: (link) => joinHosted(this.#rooms, hosted, wanted, verdict, link) }
     }
     return {
       verdict: { refusal: hosted ? refusalOf(hosted.room, wanted) : null },
       join: (link) => {
-        const { room } = this.#rooms.open(scope, wanted.roomId, { maxPlayers: wanted.maxPlayers })
+        const { room } = this.#rooms.open(scope, wanted.roomId, wanted)
         const member = joinRoom(room, wanted, link)
         return member && new LocalMembership(room, member, link)
       },
@@ -86,10 +84,9 @@ export class SingleNodeDirectory implements RoomDirectory {
   /** Opens a room that has a script, since the script decides on admission. Other rooms open with the first socket. */
   async #openScripted(scope: string, wanted: RoomRequest): Promise<HostedRoom | undefined> {
     const script = await this.#scripts.scriptFor(wanted.gameId, servedNow(wanted))
-    if (!script) return this.#rooms.find(scope, wanted.roomId)
-    const hosted = this.#rooms.open(scope, wanted.roomId, { maxPlayers: wanted.maxPlayers, script })
-    hosted.reservedUntil = this.#clock.now().getTime() + RESERVED_MS
-    return hosted
+    return script
+      ? this.#rooms.open(scope, wanted.roomId, { ...wanted, script })
+      : this.#rooms.find(scope, wanted.roomId)
   }
 
   async list(gameId: string, options: ListOptions = {}): Promise<RoomInfo[]> {
@@ -105,6 +102,13 @@ export class SingleNodeDirectory implements RoomDirectory {
   async stop(): Promise<void> {}
 }
 
+/** Decides on admission to a room that is reserved for this. It stays so until the player has joined. */
+async function admitReserved(hosted: HostedRoom, wanted: RoomRequest): Promise<Verdict> {
+  const verdict = await hosted.admit(wanted)
+  if (verdict.refusal || wanted.inquiry) hosted.unreserve()
+  return verdict
+}
+
 /** Joins a room of this node. Null: it has ended or moved in the meantime, or became full. */
 function joinHosted(
   rooms: Rooms,
@@ -115,6 +119,7 @@ function joinHosted(
 ): Membership | null {
   if (rooms.find(hosted.gameId, wanted.roomId) !== hosted) return null
   const member = joinRoom(hosted.room, wanted, link, reservation)
+  hosted.unreserve()
   return member && new LocalMembership(hosted.room, member, link)
 }
 
@@ -130,7 +135,6 @@ interface ClusterParts {
   rooms: Rooms
   scripts: ScriptRuntime
   log: FastifyBaseLogger
-  clock: Clock
 }
 
 /** The directory of one of several nodes on a shared bus. */
@@ -141,12 +145,12 @@ export class ClusterDirectory implements RoomDirectory {
   readonly #scripts: ScriptRuntime
   readonly #log: FastifyBaseLogger
 
-  constructor({ bus, rooms, scripts, log, clock }: ClusterParts) {
+  constructor({ bus, rooms, scripts, log }: ClusterParts) {
     this.#rooms = rooms
     this.#scripts = scripts
     this.#log = log
     this.#relay = new SocketRelay(bus, rooms, log)
-    this.#ownership = new Ownership(bus, this.#relay.nodes, rooms, clock)
+    this.#ownership = new Ownership(bus, this.#relay.nodes, rooms)
     rooms.onEnded = (hosted) => void this.#ownership.release([hosted])
   }
 
@@ -156,10 +160,13 @@ export class ClusterDirectory implements RoomDirectory {
     const scope = scopeOf(gameId, wanted.preview)
     const request = { gameId: scope, roomId, account, resume, acks, inquiry }
     const script = (source: ScriptSource | null) => this.#scripts.scriptFor(gameId, source ?? servedNow(wanted))
+    const { maxPlayers, hostPatienceSeconds } = wanted
+    const known = this.#rooms.find(scope, roomId)
+    if (known?.isOverFor(wanted)) this.#rooms.replace(known)
     for (const deadline = performance.now() + PATIENCE_MS; performance.now() < deadline; await sleep(RETRY_MS)) {
-      const found = await this.#ownership.find({ scope, roomId, maxPlayers: wanted.maxPlayers, script })
+      const found = await this.#ownership.find({ scope, roomId, maxPlayers, hostPatienceSeconds, script })
       if (typeof found !== 'string') {
-        const verdict = await found.admit(wanted)
+        const verdict = await admitReserved(found, wanted)
         return { verdict, join: (link) => joinHosted(this.#rooms, found, wanted, verdict, link) }
       }
       const answer = await this.#relay.nodes.ask<'verdict'>(found, { t: 'mayEnter', ...request })
@@ -183,7 +190,7 @@ export class ClusterDirectory implements RoomDirectory {
 
   async maintain(): Promise<void> {
     try {
-      await this.#ownership.release(this.#rooms.sweep())
+      this.#rooms.sweep()
       await this.#ownership.maintain()
     } catch (error) {
       this.#log.warn({ err: error }, 'rooms cannot be maintained: the bus does not answer')

@@ -57,8 +57,8 @@ export default definePlugin(
     })
     const rooms = new Rooms({ clock, limits, coalescer, log, scripts, count })
     const directory: RoomDirectory = app.bus.shared
-      ? new ClusterDirectory({ bus: app.bus, rooms, scripts, log, clock })
-      : new SingleNodeDirectory({ rooms, scripts, clock })
+      ? new ClusterDirectory({ bus: app.bus, rooms, scripts, log })
+      : new SingleNodeDirectory({ rooms, scripts })
     const connections = new Connections(app.clock, limits.roomUnsentBytes)
     const revalidation = new AdmissionRevalidation(app, connections)
 

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { join } from '../../clients/browser/multiplayer.ts'
 import { openBrowser, openPage } from '../kit/browser.ts'
+import { inFull } from '../kit/extent.ts'
 import { startFaultyNetwork } from '../kit/faulty-network.ts'
 import { startPlatform } from '../kit/platform.ts'
 import { timeLimit } from '../kit/time-limit.ts'
@@ -57,6 +58,25 @@ async function startGame(t: Test) {
   }
   return { platform, network, enter, open }
 }
+
+inFull(t)?.test('a player who reloads a locked room is back in it', { timeout: timeLimit(90) }, async (t) => {
+  const browser = await openBrowser(t)
+  if (!browser) return
+  const { enter, open } = await startGame(t)
+  const { page } = await open(browser)
+  const bob = await enter('Bob')
+  const seen: unknown[] = []
+  for (const name of ['away', 'back', 'leave', 'join', 'host'] as const) bob.room.on(name, () => seen.push(name))
+  await page.evaluate("room.lock(); room.state.set('score', 2)")
+  await until(() => bob.room.state.get('score') === 2)
+  for (let round = 0; round < 2; round++) {
+    await page.reload()
+    await page.waitForFunction('globalThis.room !== undefined')
+    t.same(await page.evaluate("[room.me.id, room.isHost, room.state.get('score')]"), ['p1', true, 2])
+  }
+  await until(() => seen.length >= 4)
+  t.same(seen, ['away', 'back', 'away', 'back'])
+})
 
 /** Lets the page's time run faster, and nothing else of it. */
 const speedUp = (page: Page, times: number) =>

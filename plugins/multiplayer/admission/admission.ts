@@ -46,7 +46,7 @@ export async function admit(
 ): Promise<Admission> {
   const changesSeen = context.revalidation.changes
   const { game, preview } = await roomGameOf(app, request)
-  const { enabled, guests, maxPlayersPerRoom } = game.settings.multiplayer
+  const { enabled, guests, maxPlayersPerRoom, hostPatienceSeconds } = game.settings.multiplayer
   if (!enabled) throw new NotFound('room')
   const session = await app.edge.sessionOf(request, game)
   if (!session && !guests) {
@@ -75,6 +75,7 @@ export async function admit(
     resume,
     acks: query.acks === '1',
     maxPlayers: maxPlayersPerRoom,
+    hostPatienceSeconds,
     inquiry: !isUpgrade,
   })
   throwRefusal(room.verdict)

@@ -1,4 +1,3 @@
-import type { Clock } from '../../../core/clock.ts'
 import type { Bus } from '../../../core/events.ts'
 import type { HostedRoom, RoomStore } from '../hosting/hosted-room.ts'
 import type { Rooms } from '../hosting/rooms.ts'
@@ -8,8 +7,6 @@ import type { Peers } from './peers.ts'
 
 /** The lifetime of a room's stored data after its last change. An active room renews it at half time. */
 const KEPT_MS = 120_000
-/** The time for which an empty room is kept for the player who asked for it. */
-const RESERVED_MS = 5000
 
 const keyOf = (gameId: string, roomId: string) => `room/${gameId}/${roomId}`
 
@@ -49,6 +46,7 @@ export interface WantedRoom {
   scope: string
   roomId: string
   maxPlayers: number
+  hostPatienceSeconds: number
   /** Loads the script of the room. @param source null: of the deploy that is served now */
   script(source: ScriptSource | null): Promise<RoomScript | null>
 }
@@ -61,10 +59,8 @@ export class Ownership {
   readonly #stores = new Map<HostedRoom, BusRoomStore>()
   readonly #taking = new Map<string, Promise<HostedRoom | string>>()
   readonly #releasing = new Map<string, Promise<void>>()
-  readonly #clock: Clock
 
-  constructor(bus: Bus, nodes: Peers, rooms: Rooms, clock: Clock) {
-    this.#clock = clock
+  constructor(bus: Bus, nodes: Peers, rooms: Rooms) {
     this.#bus = bus
     this.#nodes = nodes
     this.#rooms = rooms
@@ -137,7 +133,7 @@ export class Ownership {
   }
 
   #reserve(hosted: HostedRoom): HostedRoom {
-    hosted.reservedUntil = this.#clock.now().getTime() + RESERVED_MS
+    hosted.reserve()
     return hosted
   }
 
@@ -151,7 +147,7 @@ export class Ownership {
     if (this.#nodes.lapsed) await this.#reclaim()
     const lease = await this.#bus.acquire(key, this.#nodes.id)
     if (lease.holder !== this.#nodes.id) return lease.holder
-    const { scope, roomId, maxPlayers } = wanted
+    const { scope, roomId, maxPlayers, hostPatienceSeconds } = wanted
     const known = this.#rooms.find(scope, roomId)
     if (known) return known
     const store = new BusRoomStore(this.#bus, this.#nodes, key, lease.fence)
@@ -160,13 +156,14 @@ export class Ownership {
     const before = deployId ? await wanted.script({ from: 'deploy', deployId }) : null
     // A room keeps its script, or none. When the deploy is gone, the room begins anew.
     const texts = record && (before || !deployId) ? record.texts : null
-    const options = { maxPlayers, store, script: texts ? before : await wanted.script(null) }
+    const options = { maxPlayers, hostPatienceSeconds, store, script: texts ? before : await wanted.script(null) }
     const hosted = texts ? this.#rooms.restore(scope, roomId, options, texts) : this.#rooms.open(scope, roomId, options)
     // The room is empty while it is stored, and must not be swept meanwhile.
-    this.#reserve(hosted)
+    hosted.reserve()
     this.#stores.set(hosted, store)
     // The first write of a new owner revokes the former owner's write access.
     if (!(await hosted.begin())) this.#lose(hosted, store)
+    hosted.unreserve()
     return hosted
   }
 }

@@ -116,6 +116,8 @@ export class SocketRelay implements PeerListener {
   }
 
   async #answer(from: string, message: Extract<Received, { t: 'mayEnter' }>): Promise<void> {
+    const known = this.#rooms.find(message.gameId, message.roomId)
+    if (known?.isOverFor(message)) this.#rooms.replace(known)
     const hosted = this.#rooms.find(message.gameId, message.roomId)
     const verdict = hosted ? await hosted.admit(message) : 'elsewhere'
     this.nodes.send(from, { t: 'verdict', ask: message.ask, verdict })

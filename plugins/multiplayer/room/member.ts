@@ -25,13 +25,16 @@ export class Member {
   readonly index: number
   readonly joinedAt: Date
   /** The token with which this player can resume. */
-  readonly resumeToken: string
+  resumeToken: string
   readonly budget: Budget
   data: unknown = null
   /** Null while the socket is away. */
   link: Link | null
-  /** The time until which the place of an away player is kept, in ms since 1970. */
+  /** When the socket was lost, and until when the place is kept, in ms since 1970. */
+  awaySince = 0
   awayUntil = 0
+  /** Whether the player's page was closed or loaded again, so that a short while shows which. */
+  hasUnloaded = false
 
   /** The number of frames that the room has taken from this player, over all connections. */
   taken: number

@@ -50,6 +50,34 @@ export class Members {
     }))
   }
 
+  /**
+   * Returns the place that an account may take back without a token: after a crash, a reload, or on another device. A
+   * place that is away comes first.
+   */
+  seatOf({ sub, guest }: Pick<Account, 'sub' | 'guest'>): Member | null {
+    if (guest) return null
+    let seat: Member | null = null
+    for (const member of this.byId.values()) {
+      if (member.account.sub === sub && (!seat || (seat.link && !member.link))) seat = member
+    }
+    return seat
+  }
+
+  /** The first player who is connected, or else the first. */
+  get nextHost(): Member | undefined {
+    const members = [...this.byId.values()]
+    return members.find(({ link }) => link) ?? members[0]
+  }
+
+  /**
+   * Whether all players have closed their pages. Who of them comes back finds the room as it was; to others it is a former
+   * room.
+   */
+  get isAbandoned(): boolean {
+    for (const { link, hasUnloaded } of this.byId.values()) if (link || !hasUnloaded) return false
+    return this.#reserved.size === 0
+  }
+
   has(sub: string): boolean {
     for (const { account } of this.byId.values()) if (account.sub === sub) return true
     return false

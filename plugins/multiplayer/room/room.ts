@@ -5,7 +5,7 @@ import { CLOSE, type RoomLimits } from './limits.ts'
 import type { Account, Link, Member } from './member.ts'
 import { Members, type Place, type Reservation } from './members.ts'
 import { parseMessage } from './messages.ts'
-import { type Batch, Outbox } from './outbox.ts'
+import { type Batch, firstNumber, Outbox } from './outbox.ts'
 import type { ScriptEvents } from './script-events.ts'
 import type { Change, Roster, Snapshot } from './snapshot.ts'
 import { SharedState } from './state.ts'
@@ -18,17 +18,16 @@ export interface RoomParts {
   newToken: () => string
   /** Called when the room has its first pending frame, or a change without one. The owner then calls `seal` soon. */
   wake: () => void
+  /** Called when the last player has left. */
+  onEmpty: () => void
   /** Whether the owner calls `takeChanges`. */
   durable: boolean
 }
 
-/** More frames than any node sends to one player, but small enough that the numbers stay integers after many moves. */
-const NUMBERS_A_NODE = 1e11
-/** Two nodes may start from the same record, when a lease lapses. Different fences keep their numbers apart. */
-const BY_FENCE = { distance: 1e8, values: 997 }
-
 /** A client waits for an acknowledgement of what it sent, so it must not take its whole burst. */
 const MOST_UNACKNOWLEDGED = 64
+/** The time in which a page that was loaded again takes its place back. */
+const UNLOADED_MS = 5000
 
 export type Refusal = 'full' | 'locked' | 'kicked'
 
@@ -54,6 +53,7 @@ export class Room {
   readonly #limits: RoomLimits
   readonly #newToken: () => string
   readonly #wake: () => void
+  readonly #onEmpty: () => void
   readonly #durable: boolean
   readonly members: Members
   readonly #outbox: Outbox
@@ -64,12 +64,13 @@ export class Room {
   #rosterChanged = false
   #writes: Change[] = []
 
-  constructor(id: string, { clock, limits, newToken, wake, durable }: RoomParts) {
+  constructor(id: string, { clock, limits, newToken, wake, onEmpty, durable }: RoomParts) {
     this.id = id
     this.#clock = clock
     this.#limits = limits
     this.#newToken = newToken
     this.#wake = wake
+    this.#onEmpty = onEmpty
     this.#durable = durable
     this.members = new Members(limits)
     this.#outbox = new Outbox(this.members.byId, { frames: limits.replayFrames, bytes: limits.replayBytes }, wake)
@@ -115,9 +116,9 @@ export class Room {
     const now = this.#clock.now().getTime()
     this.members.restore(roster, (saved) => {
       const member = this.members.add(saved, now)
+      member.awaySince = now
       member.awayUntil = now + this.#limits.resumeSeconds * 1000
-      const start = (fence % BY_FENCE.values) * BY_FENCE.distance
-      this.#outbox.begin(member, this.members.moves * NUMBERS_A_NODE + start)
+      this.#outbox.begin(member, firstNumber(this.members.moves, fence))
     })
   }
 
@@ -195,17 +196,38 @@ export class Room {
   resume(member: Member, link: Link, received: number | null, acks = false): void {
     const old = member.link
     // The old socket may not have noticed the loss yet: phones change networks silently.
-    if (old) this.#outbox.part(member, old, { code: CLOSE.replaced, reason: 'resumed elsewhere' })
+    if (old) this.#outbox.part(member, old, { code: CLOSE.resumed, reason: 'resumed elsewhere' })
     const sequence = this.#outbox.sequenceOf(member)
     const from = received ?? (old ? sequence - this.#outbox.pendingFor(member) : member.sequenceAtDrop)
     const missed = this.#outbox.after(member, from)
-    member.link = link
-    member.acks = acks
-    member.acknowledged = member.taken
-    this.#outbox.listen(member)
+    this.#connect(member, link, acks)
     const welcome = this.#welcome(member, missed ? from : sequence, missed ? missed.length : null)
     this.#outbox.answer(member, joinFrames([welcome, ...(missed ?? [])]))
     if (!old) this.#outbox.tellOthers(member, frameOf({ t: 'back', id: member.id }))
+  }
+
+  /**
+   * Gives a player's place to another connection of the same account, which knows nothing of it: after a reload, or on
+   * another device. The former connection ends for good.
+   */
+  takeSeat(member: Member, link: Link, acks = false): void {
+    const old = member.link
+    // Clients of an earlier version know 4002 as an end.
+    const code = member.acks ? CLOSE.replaced : CLOSE.resumed
+    if (old) this.#outbox.part(member, old, { code, reason: 'replaced' })
+    member.resumeToken = this.#newToken()
+    this.#rosterChanged = this.#durable
+    this.#connect(member, link, acks)
+    this.#outbox.answer(member, this.#welcome(member, this.#outbox.sequenceOf(member), null))
+    if (!old) this.#outbox.tellOthers(member, frameOf({ t: 'back', id: member.id }))
+  }
+
+  #connect(member: Member, link: Link, acks: boolean): void {
+    member.link = link
+    member.hasUnloaded = false
+    member.acks = acks
+    member.acknowledged = member.taken
+    this.#outbox.listen(member)
   }
 
   /** Shows the present name and picture of an account, which may be in the room more than once, or not at all. */
@@ -218,11 +240,15 @@ export class Room {
 
   /**
    * Handles a lost socket. The player's place is kept for a while. It is ignored if the player has another socket now.
+   *
+   * @param hasUnloaded whether the page was closed or loaded again; the place is then kept for 5 s
    */
-  drop(member: Member, link: Link): void {
+  drop(member: Member, link: Link, hasUnloaded = false): void {
     if (member.link !== link) return
     member.link = null
-    member.awayUntil = this.#clock.now().getTime() + this.#limits.resumeSeconds * 1000
+    member.hasUnloaded = hasUnloaded
+    member.awaySince = this.#clock.now().getTime()
+    member.awayUntil = member.awaySince + (hasUnloaded ? UNLOADED_MS : this.#limits.resumeSeconds * 1000)
     member.sequenceAtDrop = this.#outbox.sequenceOf(member) - this.#outbox.pendingFor(member)
     this.#outbox.tellOthers(member, frameOf({ t: 'away', id: member.id }))
   }
@@ -240,6 +266,10 @@ export class Room {
       if (!member.link && member.awayUntil <= now) this.#remove(member, 'timeout')
     }
     for (const kept of this.members.reservations) if (kept.until <= now) this.release(kept, 'timeout')
+    const host = this.members.byId.get(this.host)
+    if (!host || host.link || now - host.awaySince < this.#limits.hostPatienceSeconds * 1000) return
+    const { nextHost: next } = this.members
+    if (next?.link) this.#setHost(next.id)
   }
 
   /** Relays binary data from a player to everyone else without parsing it, or gives it to the script. */
@@ -337,11 +367,12 @@ export class Room {
     this.#rosterChanged = this.#durable
     this.#outbox.tellAll(frameOf({ t: 'leave', id: member.id, reason }))
     this.script?.left(member.id, reason)
-    if (member.id !== this.host) return
-    const members = [...this.members.byId.values()]
-    const next = members.find((other) => other.link) ?? members[0]
-    if (next) this.#setHost(next.id)
-    else this.host = ''
+    if (member.id === this.host) {
+      const { nextHost: next } = this.members
+      if (next) this.#setHost(next.id)
+      else this.host = ''
+    }
+    if (this.size === 0) this.#onEmpty()
   }
 
   #setHost(id: string): void {

@@ -11,6 +11,7 @@ const LIMITS: RoomLimits = {
   stateBytes: 1000,
   presenceBytes: 200,
   resumeSeconds: 30,
+  hostPatienceSeconds: 60,
   replayFrames: 256,
   replayBytes: 100_000,
 }
@@ -57,6 +58,7 @@ export function makeRoom(limits: Partial<RoomLimits> = {}, tokenName = 'token') 
     limits: { ...LIMITS, ...limits },
     newToken: () => `${tokenName}${++tokens}`,
     wake: () => {},
+    onEmpty: () => {},
     durable: true,
   })
   const newConnection = () => new RecordingLink(() => room)

@@ -344,7 +344,7 @@ t.test('any interleaving: one order for all, one host, growing versions, silence
   }
 
   const play = (script: Step[]) => {
-    const limits = { replayFrames: 6, messageBurst: 1000 }
+    const limits = { replayFrames: 6, messageBurst: 1000, hostPatienceSeconds: 5 }
     let { room, clock, enter, newConnection } = makeRoom(limits)
     const kept = [room.snapshot()]
     const followers: Follower[] = []
