@@ -175,4 +175,25 @@ export default [
     replace: 'if (guest) return this.nextHost ?? null',
     tests: ['plugins/multiplayer/seats'],
   },
+  {
+    name: 'rooms: a former room comes back after a restart',
+    in: 'plugins/multiplayer/journal',
+    find: 'if (this.#known.delete(key)) this.#gone.add(key)',
+    replace: 'this.#known.delete(key)',
+    tests: ['plugins/multiplayer/restart'],
+  },
+  {
+    name: 'rooms: a room takes messages after it was stored for the last time',
+    in: 'plugins/multiplayer/room',
+    find: 'if (!member.link || this.isFrozen) return false',
+    replace: 'if (!member.link) return false',
+    tests: ['plugins/multiplayer/restart'],
+  },
+  {
+    name: 'rooms: an id is given twice after a crash',
+    in: 'plugins/multiplayer/journal',
+    find: 'if (!isExact) snapshot.roster.ids += SKIPPED_IDS',
+    replace: '',
+    tests: ['plugins/multiplayer/restart'],
+  },
 ]

@@ -1,5 +1,6 @@
 import type { Account, Link, Member } from '../room/member.ts'
-import type { Refusal, Room } from '../room/room.ts'
+import type { Refusal } from '../room/parts.ts'
+import type { Room } from '../room/room.ts'
 
 /** A request to join or resume. */
 export interface JoinRequest {
@@ -46,6 +47,7 @@ export function joinRoom(
   link: Link,
   reservation?: string | undefined,
 ): Member | null {
+  if (room.isFrozen) return null
   const { account, resume, acks } = request
   const place = reservation === undefined ? placeOf(room, request) : null
   if (place) {

@@ -4,7 +4,8 @@ import { type JoinRequest, placeOf, refusalOf, type Verdict } from '../admission
 import { CLOSE } from '../room/limits.ts'
 import type { Reservation } from '../room/members.ts'
 import type { Batch } from '../room/outbox.ts'
-import { Room, type RoomParts } from '../room/room.ts'
+import type { RoomParts } from '../room/parts.ts'
+import { Room } from '../room/room.ts'
 import type { RunningScript } from '../scripts/running-script.ts'
 import { type CoalescedWriter, DeliveryRate } from './write-coalescing.ts'
 
@@ -102,7 +103,13 @@ export class HostedRoom implements CoalescedWriter {
   async admit(request: JoinRequest): Promise<Verdict> {
     const script = this.#script
     const refusal = refusalOf(this.room, request)
-    if (refusal || !script || placeOf(this.room, request)) return { refusal }
+    if (refusal || !script) return { refusal }
+    // A restored room does not know yet what its script lets players do.
+    if (placeOf(this.room, request))
+      return script.opened.then(
+        () => ({ refusal: null }),
+        () => ({ refusal: 'failed' }),
+      )
     this.#admissions++
     let reservation: Reservation | null = null
     try {
@@ -153,6 +160,7 @@ export class HostedRoom implements CoalescedWriter {
   /** Stores the script's snapshot, from which another node continues. */
   keepScript(data: string): void {
     this.#scriptData = data
+    this.room.revision++
     this.#scriptChanged = this.#store !== null
     if (this.#store && !this.#persisting && !this.#ended) void this.#persistAndDeliver(this.#store, null, [])
   }
@@ -175,16 +183,27 @@ export class HostedRoom implements CoalescedWriter {
 
   /** Stores the whole room for the first time. */
   async begin(): Promise<boolean> {
-    const snapshot = this.#snapshot()
+    const snapshot = this.snapshot()
     this.#savedBytes = snapshot.length
     return this.#store === null || this.#store.save(snapshot)
   }
 
-  /** Takes and stores a last snapshot of the script before the room moves to another node. */
-  async handOver(timeoutMs: number): Promise<void> {
+  /** Takes nothing more from players, since this node stops, and tells them what was said until here. */
+  freeze(): void {
+    this.room.freeze()
+    this.flush()
+  }
+
+  /**
+   * Returns the room as it is at the end of this node, with a last snapshot of its script, as JSON text of a `Snapshot`. The
+   * room's store has it then. Null: nobody is in the room, or another node runs it.
+   */
+  async finish(timeoutMs: number): Promise<string | null> {
     await this.#script?.takeSnapshot(timeoutMs)
-    if (!this.#store || this.#scriptData === null || this.#ended) return
-    await this.#store.append([this.#scriptChange()]).catch(() => {})
+    if (this.#ended || this.room.size === 0) return null
+    const snapshot = this.snapshot()
+    await this.#store?.save(snapshot).catch(() => {})
+    return snapshot
   }
 
   /** Extends the lifetime of the stored data. */
@@ -245,7 +264,8 @@ export class HostedRoom implements CoalescedWriter {
     return `{"script":{"deployId":${deployId}${data}}}`
   }
 
-  #snapshot(): string {
+  /** Returns the whole room with its script, as JSON text of a `Snapshot`. */
+  snapshot(): string {
     const snapshot = this.room.snapshot()
     return this.#script ? `${snapshot.slice(0, -1)},${this.#scriptChange().slice(1)}` : snapshot
   }
@@ -272,7 +292,7 @@ export class HostedRoom implements CoalescedWriter {
       for (const text of texts) this.#appendedBytes += text.length
       return store.append(texts)
     }
-    const snapshot = this.#snapshot()
+    const snapshot = this.snapshot()
     this.#savedBytes = snapshot.length
     this.#appendedBytes = 0
     return store.save(snapshot)

@@ -54,7 +54,8 @@ export interface ListOptions {
 
 /** Rooms of a preview are apart from those of the live game: their `gameId` has the preview's name after a slash. */
 export const scopeOf = (gameId: string, preview: string | null) => (preview === null ? gameId : `${gameId}/${preview}`)
-const gameOf = (scope: string) => scope.split('/', 1)[0] as string
+/** Returns the game of a scope. */
+export const gameOf = (scope: string) => scope.split('/', 1)[0] as string
 const previewOf = (scope: string) => scope.split('/')[1] ?? null
 
 /** The rooms of all games that this node runs. A room exists while a player is in it, or about to be. */
@@ -92,7 +93,9 @@ export class Rooms {
   restore(gameId: string, roomId: string, options: RoomOptions, texts: string[]): HostedRoom {
     const hosted = this.#make(gameId, roomId, options)
     const snapshot = snapshotFrom(texts)
-    hosted.room.restore(snapshot, options.store?.fence)
+    // Without a lease, two starts from the same record must not number their frames alike.
+    const fence = options.store?.fence ?? Math.floor(this.#parts.clock.now().getTime() / 1000)
+    hosted.room.restore(snapshot, fence)
     const data = snapshot.script?.data
     if (options.script) this.#startScript(hosted, options.script, data === undefined ? null : JSON.stringify(data))
     return hosted

@@ -19,6 +19,7 @@ interface Target {
   readonly members: Members
   readonly stateVersion: number
   writeState(from: string, set: Record<string, unknown>, del: string[]): Fault | null
+  changed(): void
   setLocked(locked: boolean): void
   makeHost(id: string): void
   kick(id: string): void
@@ -69,6 +70,7 @@ export class Actions {
     script?.presence(member.id, data)
     if (script && !script.relay) return null
     member.data = data
+    this.#room.changed()
     this.#outbox.tellAll(frame)
     return null
   }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../core/clock.ts'
+import { Acknowledgements } from './acknowledgements.ts'
 import { Actions, type Fault } from './actions.ts'
 import { binaryFrame, type Frame, frameOf, joinFrames, type LeaveReason } from './frames.ts'
 import { CLOSE, type RoomLimits } from './limits.ts'
@@ -6,30 +7,14 @@ import type { Account, Link, Member } from './member.ts'
 import { Members, type Place, type Reservation } from './members.ts'
 import { parseMessage } from './messages.ts'
 import { type Batch, firstNumber, Outbox } from './outbox.ts'
+import type { Refusal, RoomParts } from './parts.ts'
 import type { ScriptEvents } from './script-events.ts'
 import type { Change, Roster, Snapshot } from './snapshot.ts'
 import { SharedState } from './state.ts'
 import { welcomeFrame } from './welcome.ts'
 
-/** The dependencies of a room. */
-export interface RoomParts {
-  clock: Clock
-  limits: RoomLimits
-  newToken: () => string
-  /** Called when the room has its first pending frame, or a change without one. The owner then calls `seal` soon. */
-  wake: () => void
-  /** Called when the last player has left. */
-  onEmpty: () => void
-  /** Whether the owner calls `takeChanges`. */
-  durable: boolean
-}
-
-/** A client waits for an acknowledgement of what it sent, so it must not take its whole burst. */
-const MOST_UNACKNOWLEDGED = 64
 /** The time in which a page that was loaded again takes its place back. */
 const UNLOADED_MS = 5000
-
-export type Refusal = 'full' | 'locked' | 'kicked'
 
 /**
  * One room, protocol 1: messages in, messages out. It has no sockets and no timers; the time comes from a clock. Its
@@ -59,10 +44,13 @@ export class Room {
   readonly #outbox: Outbox
   readonly #state: SharedState
   readonly #actions: Actions
-  /** The most frames of a player that are not yet acknowledged. */
-  readonly #ackEvery: number
+  readonly #acknowledgements: Acknowledgements
+  /** The number of changes that a storage has to know of. */
+  revision = 0
   #rosterChanged = false
   #writes: Change[] = []
+  /** The numbers of the last frames of the players, when the room takes nothing more. */
+  #finalNumbers: Map<string, number> | null = null
 
   constructor(id: string, { clock, limits, newToken, wake, onEmpty, durable }: RoomParts) {
     this.id = id
@@ -75,7 +63,7 @@ export class Room {
     this.members = new Members(limits)
     this.#outbox = new Outbox(this.members.byId, { frames: limits.replayFrames, bytes: limits.replayBytes }, wake)
     this.#actions = new Actions(this, { outbox: this.#outbox, limits, clock })
-    this.#ackEvery = Math.max(1, Math.min(MOST_UNACKNOWLEDGED, Math.floor(limits.messageBurst / 2)))
+    this.#acknowledgements = new Acknowledgements(this.#outbox, limits.messageBurst)
     this.#state = new SharedState(limits.stateBytes)
     this.capacity = limits.players
   }
@@ -98,16 +86,38 @@ export class Room {
     return changes
   }
 
-  /** Returns the whole room as JSON text of a `Snapshot`. */
+  /** Notes a change of what a snapshot has beside the state. */
+  changed(): void {
+    this.revision++
+    this.#rosterChanged = this.#durable
+  }
+
+  /**
+   * Ends the room for this process: it takes nothing more from players. If nothing is said either, a client that has
+   * received all until here misses nothing when the room goes on elsewhere.
+   */
+  freeze(): void {
+    const numbers = Array.from(
+      this.members.byId.values(),
+      (member) => [member.id, this.#outbox.sequenceOf(member)] as const,
+    )
+    this.#finalNumbers ??= new Map(numbers)
+  }
+
+  get isFrozen(): boolean {
+    return this.#finalNumbers !== null
+  }
+
+  /** Returns the whole room as JSON of a `Snapshot`. */
   snapshot(): string {
     const head = JSON.stringify({ roster: this.#roster(), version: this.#state.version })
     return `${head.slice(0, -1)},"state":${this.#state.toJson()}}`
   }
 
   /**
-   * Restores a room from another node. Every player is away, and may return within the usual time, but starts without a
-   * replay, since the other node's last messages are unknown. Frame numbers therefore start above any that the other
-   * node can have used. @param fence of this node's lease
+   * Restores a room from another node, or from before a restart. Every player is away, and may return within the usual
+   * time. Without the numbers that `freeze` notes, players start without a replay, and frame numbers above any that the
+   * other node can have used. @param fence of this node's lease
    */
   restore({ roster, state, version }: Snapshot, fence = 0): void {
     this.#state.restore(state, version)
@@ -118,7 +128,7 @@ export class Room {
       const member = this.members.add(saved, now)
       member.awaySince = now
       member.awayUntil = now + this.#limits.resumeSeconds * 1000
-      this.#outbox.begin(member, firstNumber(this.members.moves, fence))
+      this.#outbox.begin(member, saved.sequence ?? firstNumber(this.members.moves, fence))
     })
   }
 
@@ -181,7 +191,7 @@ export class Room {
     member.acks = acks
     this.#outbox.begin(member)
     this.host ||= member.id
-    this.#rosterChanged = this.#durable
+    this.changed()
     this.#outbox.answer(member, this.#welcome(member, 0, null))
     this.#outbox.tellOthers(member, frameOf({ t: 'join', player: member.player }))
     return member
@@ -216,7 +226,7 @@ export class Room {
     const code = member.acks ? CLOSE.replaced : CLOSE.resumed
     if (old) this.#outbox.part(member, old, { code, reason: 'replaced' })
     member.resumeToken = this.#newToken()
-    this.#rosterChanged = this.#durable
+    this.changed()
     this.#connect(member, link, acks)
     this.#outbox.answer(member, this.#welcome(member, this.#outbox.sequenceOf(member), null))
     if (!old) this.#outbox.tellOthers(member, frameOf({ t: 'back', id: member.id }))
@@ -233,7 +243,7 @@ export class Room {
   /** Shows the present name and picture of an account, which may be in the room more than once, or not at all. */
   show(account: Omit<Account, 'guest'>): void {
     for (const { id, player } of this.members.show(account)) {
-      this.#rosterChanged = this.#durable
+      this.changed()
       this.#outbox.tellAll(frameOf({ t: 'profile', id, name: player.name, imageUrl: player.imageUrl }))
     }
   }
@@ -244,7 +254,7 @@ export class Room {
    * @param hasUnloaded whether the page was closed or loaded again; the place is then kept for 5 s
    */
   drop(member: Member, link: Link, hasUnloaded = false): void {
-    if (member.link !== link) return
+    if (member.link !== link || this.isFrozen) return
     member.link = null
     member.hasUnloaded = hasUnloaded
     member.awaySince = this.#clock.now().getTime()
@@ -255,13 +265,14 @@ export class Room {
 
   /** Removes a player permanently. It is ignored if the player has left already or has another socket. */
   leave(member: Member, link: Link | null, reason: LeaveReason): void {
-    if (member.link === link) this.#remove(member, reason)
+    if (member.link === link && !this.isFrozen) this.#remove(member, reason)
   }
 
   /** Removes players who have been away for too long, and acknowledges the frames of the others. */
   sweep(): void {
+    if (this.isFrozen) return
     const now = this.#clock.now().getTime()
-    for (const member of this.members.byId.values()) if (member.taken > member.acknowledged) this.#acknowledge(member)
+    for (const member of this.members.byId.values()) this.#acknowledgements.send(member)
     for (const member of [...this.members.byId.values()]) {
       if (!member.link && member.awayUntil <= now) this.#remove(member, 'timeout')
     }
@@ -275,7 +286,7 @@ export class Room {
   /** Relays binary data from a player to everyone else without parsing it, or gives it to the script. */
   receiveBinary(member: Member, bytes: Buffer): void {
     if (!this.spend(member)) return
-    this.#take(member)
+    this.#acknowledgements.take(member)
     this.script?.binary(member.id, bytes)
     if (this.script?.relay ?? true) this.#outbox.tellOthers(member, binaryFrame(member.index, bytes))
   }
@@ -283,7 +294,7 @@ export class Room {
   /** Handles a text frame from a player. */
   receive(member: Member, text: string): void {
     if (!this.spend(member)) return
-    this.#take(member)
+    this.#acknowledgements.take(member)
     const message = parseMessage(text)
     const fault =
       typeof message === 'string' ? { code: 'invalid_message' as const, message } : this.#actions.apply(member, message)
@@ -297,7 +308,7 @@ export class Room {
    * @returns whether it counts
    */
   spend(member: Member): boolean {
-    if (!member.link) return false
+    if (!member.link || this.isFrozen) return false
     this.taken++
     if (member.budget.take(this.#clock.now().getTime())) return true
     const frame = frameOf({ t: 'error', code: 'rate_limited', message: 'Too many messages.' })
@@ -306,23 +317,13 @@ export class Room {
     return false
   }
 
-  /** Counts a frame, so that a client that lost its connection knows what to send again. */
-  #take(member: Member): void {
-    member.taken++
-    if (member.taken - member.acknowledged >= this.#ackEvery) this.#acknowledge(member)
-  }
-
-  #acknowledge(member: Member): void {
-    member.acknowledged = member.taken
-    if (member.acks && member.link) this.#outbox.answer(member, frameOf({ t: 'ack', taken: member.taken }))
-  }
-
   /** Writes the shared state. @param from a player's id; null for the script @returns why it was not written, or null */
   writeState(from: string | null, set: Record<string, unknown>, del: string[]): Fault | null {
     if (!this.#state.write(set, del)) {
       const { version } = this.#state
       return { code: 'state_too_large', message: 'The state would become too large.', version }
     }
+    this.revision++
     if (this.#durable) this.#writes.push({ set, del, version: this.#state.version })
     this.#outbox.tellAll(frameOf({ t: 'state', from, set, del, version: this.#state.version }))
     if (this.script?.clientState) this.script.written(set, del)
@@ -341,7 +342,7 @@ export class Room {
 
   setLocked(locked: boolean): void {
     this.locked = locked
-    this.#rosterChanged = this.#durable
+    this.changed()
     // Nobody is told, so no frame does this.
     if (this.#durable) this.#wake()
   }
@@ -364,7 +365,7 @@ export class Room {
   #remove(member: Member, reason: LeaveReason): void {
     if (!this.members.byId.delete(member.id)) return
     member.link = null
-    this.#rosterChanged = this.#durable
+    this.changed()
     this.#outbox.tellAll(frameOf({ t: 'leave', id: member.id, reason }))
     this.script?.left(member.id, reason)
     if (member.id === this.host) {
@@ -377,12 +378,16 @@ export class Room {
 
   #setHost(id: string): void {
     this.host = id
-    this.#rosterChanged = this.#durable
+    this.changed()
     this.#outbox.tellAll(frameOf({ t: 'host', id }))
   }
 
   #roster(): Roster {
-    return { host: this.host, locked: this.locked, ...this.members.save() }
+    const numbers = this.#finalNumbers
+    const isFinal = [...this.members.byId.values()].every(
+      (member) => numbers?.get(member.id) === this.#outbox.sequenceOf(member),
+    )
+    return { host: this.host, locked: this.locked, ...this.members.save(isFinal ? numbers : null) }
   }
 
   #welcome(member: Member, sequence: number, replay: number | null): Frame {

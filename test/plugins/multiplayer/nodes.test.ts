@@ -118,7 +118,7 @@ t.test('whoever enters a room while several empty ones are released gets one tha
   }
   const [{ peers }] = await startPeers(t, slow, 1)
   const { rooms } = startScripts(t)
-  const ownership = new Ownership(slow, peers, rooms)
+  const ownership = new Ownership(slow, peers, rooms, null)
   const released: Promise<void>[] = []
   rooms.onEnded = (hosted) => released.push(ownership.release([hosted]))
   const enter = (roomId: string) =>
