@@ -14,6 +14,8 @@ import type { FastifyBaseLogger } from 'fastify'
 export interface Bus {
   /** Whether other nodes can share the bus. If not, every lease is available. */
   readonly shared: boolean
+  /** Whether what is saved is kept while no node runs. Default: false */
+  readonly outlivesNodes?: boolean
   publish(channel: string, message: string): Promise<void>
   /**
    * Subscribes to a channel, and resolves once messages published from then on arrive. The result ends the

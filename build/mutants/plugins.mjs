@@ -206,7 +206,7 @@ export default [
   {
     name: 'everybody is the host',
     in: 'plugins/multiplayer',
-    find: "if (member.id !== this.host) return { code: 'not_host'",
+    find: "if (member.id !== host) return { code: 'not_host'",
     replace: "if (!member.id) return { code: 'not_host'",
     tests: ['plugins/multiplayer/room'],
   },

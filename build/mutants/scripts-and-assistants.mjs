@@ -17,14 +17,14 @@ export default [
   {
     name: 'room script: players write the state that the script decides on',
     in: 'plugins/multiplayer/room',
-    find: 'if (this.script && !this.script.clientState) {',
-    replace: 'if (this.script && this.script.relay) {',
+    find: 'if (script && !script.clientState) {',
+    replace: 'if (script?.relay) {',
     tests: ['starters/authority/cheats'],
   },
   {
     name: 'room script: a player acts as the host of a room with a script',
     in: 'plugins/multiplayer/room',
-    find: 'if (this.script) return BY_SCRIPT',
+    find: 'if (script) return BY_SCRIPT',
     replace: '',
     tests: ['plugins/multiplayer/scripts/room-scripts'],
   },

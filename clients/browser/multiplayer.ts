@@ -13,6 +13,10 @@
 
 import { frameSession } from './frame/hook.ts'
 import { ServerClock } from './multiplayer/clock.ts'
+import { type Emission, Roster, stateEmission } from './multiplayer/roster.ts'
+import { SendQueue } from './multiplayer/send-queue.ts'
+import { sharedState } from './multiplayer/shared-state.ts'
+import { Silence } from './multiplayer/silence.ts'
 import {
   type JoinOptions,
   type Listener,
@@ -40,21 +44,23 @@ export async function join(roomId: string, options: JoinOptions = {}): Promise<R
 }
 
 const OPEN = Symbol('open')
-const SILENT = 4000 // Closes a dead socket. Without a code it would be a leave, and the player's place given up.
+/**
+ * Closes a socket that is lost, so that the server keeps the player's place. 4100 to 4199 are for this: 1000, 1001 and no
+ * code mean that the player leaves.
+ */
+const SILENT = 4100
 const WELCOME = { first: { ms: 30_000, code: 1000 }, again: { ms: 10_000, code: SILENT } } // New rooms open slowly.
 /** Close codes that prevent a reconnection, with their reasons. */
 const FINAL: Record<number, string> = {
   ...Object.fromEntries([1002, 1003, 1007, 1008, 1009, 4002].map((code) => [code, 'closed'])),
   4001: 'kicked',
   4010: 'room_failed',
+  4012: 'replaced',
   4011: 'suspended',
 }
 /** The sender of a room script's bytes. */
 const SCRIPT_INDEX = 0xff_ff
-const PING_MS = 10_000
-const SILENCE_MS = 25_000
-/** Stays below the number of messages that a room accepts at once. */
-const MOST_QUEUED = 100
+const CHECK_MS = 2500
 const LONGEST_WAIT_MS = 8000
 
 export class Room {
@@ -67,20 +73,18 @@ export class Room {
   readonly #giveUpAfterMs: number
   readonly #listeners = new Map<string, Set<(...values: never[]) => void>>()
   readonly #values = new Map<string, unknown>()
-  #players = new Map<string, Player>()
+  readonly #roster = new Roster()
   #version = 0
-  #hostId = ''
   #socket: WebSocket | null = null
   #resume: string | null = null
   /** The number of the last frame in the room's sequence. */
   #sequence = 0
-  /** The messages sent while disconnected. */
-  #queue: (string | ArrayBuffer)[] = []
+  readonly #outgoing = new SendQueue()
   readonly #clock = new ServerClock()
   /** The last `presence` data, which is sent again when the room starts over. */
   #presence: unknown
   #ended = false
-  #lastMessageAt = 0
+  #silence = new Silence()
   readonly #stop = new AbortController()
   #timer: ReturnType<typeof setInterval> | undefined
   #wake: (() => void) | null = null
@@ -89,20 +93,27 @@ export class Room {
     this.id = id
     this.#origin = origin
     this.#giveUpAfterMs = giveUpAfterMs
-    this.state = this.#makeState()
+    const version = () => this.#version
+    this.state = sharedState({
+      values: this.#values,
+      get version() {
+        return version()
+      },
+      write: (set, del, options) => this.#say({ t: 'state', set, del, if: options?.if }, options?.if !== undefined),
+    })
   }
 
   /** All players in the room, in order of arrival. */
   get players(): Player[] {
-    return [...this.#players.values()]
+    return this.#roster.players
   }
 
   get host(): Player | undefined {
-    return this.#players.get(this.#hostId)
+    return this.#roster.host
   }
 
   get isHost(): boolean {
-    return this.#hostId === this.me.id
+    return this.#roster.hostId === this.me.id
   }
 
   /** Whether the socket is open now. */
@@ -122,17 +133,17 @@ export class Room {
 
   /** Sends a message. @param to all other players by default; `'all'`, `'host'`, or ids or players */
   send(type: string, data?: unknown, to?: 'all' | 'host' | (string | Player)[]): void {
-    this.#say({
-      t: 'send',
-      type,
-      data,
-      to: Array.isArray(to) ? to.map((one) => (typeof one === 'string' ? one : one.id)) : to,
-    })
+    const ids = Array.isArray(to) ? to.map((one) => (typeof one === 'string' ? one : one.id)) : null
+    this.#say({ t: 'send', type, data, to: ids ?? to }, ids !== null)
   }
 
   /** Sends bytes to all other players, for data that changes many times a second. */
-  sendBinary(bytes: ArrayBuffer | Uint8Array): void {
-    this.#push(bytes instanceof Uint8Array ? (bytes.slice().buffer as ArrayBuffer) : bytes)
+  sendBinary(bytes: ArrayBuffer | ArrayBufferView): void {
+    // A copy, since the game may write into the buffer before the frame is sent, or sent again.
+    const view = ArrayBuffer.isView(bytes)
+      ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+      : new Uint8Array(bytes)
+    this.#push(view.slice().buffer)
   }
 
   /** Sets this player's `data`, which the other players see. */
@@ -143,7 +154,7 @@ export class Room {
 
   /** Removes a player from the room. Only the host may call this. */
   kick(player: string | Player): void {
-    this.#say({ t: 'kick', id: typeof player === 'string' ? player : player.id })
+    this.#say({ t: 'kick', id: typeof player === 'string' ? player : player.id }, true)
   }
 
   /** Locks the room against new players. Only the host may call this. */
@@ -153,7 +164,7 @@ export class Room {
 
   /** Makes another player the host. Only the host may call this. */
   makeHost(player: string | Player): void {
-    this.#say({ t: 'host', id: typeof player === 'string' ? player : player.id })
+    this.#say({ t: 'host', id: typeof player === 'string' ? player : player.id }, true)
   }
 
   /** Adds a listener. The returned function removes it. */
@@ -171,10 +182,14 @@ export class Room {
   /** Connects for the first time. */
   async [OPEN](): Promise<void> {
     await this.#connect()
-    this.#timer = setInterval(() => this.#watch(), PING_MS / 4)
+    this.#timer = setInterval(() => this.#watch(), CHECK_MS)
     const until = { signal: this.#stop.signal }
-    globalThis.addEventListener?.('online', () => this.#wake?.(), until)
-    globalThis.document?.addEventListener('visibilitychange', () => this.#wake?.(), until)
+    const changed = () => {
+      this.#wake?.()
+      if (this.connected) this.#ping()
+    }
+    globalThis.addEventListener?.('online', changed, until)
+    globalThis.document?.addEventListener('visibilitychange', changed, until)
   }
 
   /** Opens a socket. Resolves with the room's welcome. */
@@ -182,7 +197,7 @@ export class Room {
     const url = new URL(`/mp/rooms/${encodeURIComponent(this.id)}`, this.#origin)
     // In a frame the page may still be determining the player, whose token the socket needs.
     await frameSession()?.ready
-    if (this.#resume) url.search = `?resume=${this.#resume}&received=${this.#sequence}`
+    url.search = `?acks=1${this.#resume ? `&resume=${this.#resume}&received=${this.#sequence}` : ''}`
     const socket = new WebSocket(url.href.replace(/^http/, 'ws'))
     socket.binaryType = 'arraybuffer'
     const welcomed = await new Promise<boolean>((resolve) => {
@@ -196,6 +211,7 @@ export class Room {
         clearTimeout(timeout)
         if (this.#ended) return socket.close(1000)
         this.#socket = socket
+        this.#silence = new Silence()
         socket.onmessage = (event) => this.#receive(event.data)
         socket.onclose = (event) => this.#lost(socket, event.code)
         this.#receive(data)
@@ -209,6 +225,9 @@ export class Room {
   async #lost(socket: WebSocket, code: number): Promise<void> {
     if (this.#ended || socket !== this.#socket) return
     this.#socket = null
+    // What a silent network held back would otherwise arrive beside its replay.
+    socket.onmessage = null
+    this.#outgoing.disconnect()
     const reason = FINAL[code]
     if (reason) {
       this.#end(reason)
@@ -242,67 +261,58 @@ export class Room {
   #watch(): void {
     const socket = this.#socket
     if (socket?.readyState !== 1) return
-    const quiet = performance.now() - this.#lastMessageAt
-    if (quiet > SILENCE_MS) {
-      // This does not wait for the closing handshake, which would not arrive either.
-      socket.onclose = null
-      socket.close(SILENT)
-      void this.#lost(socket, 1006)
-    } else if (performance.now() - this.#pingedAt > PING_MS) {
-      this.#ping()
-    }
+    const next = this.#silence.check(performance.now())
+    if (next === 'ping') this.#ping()
+    if (next !== 'lost') return
+    // This does not wait for the closing handshake, which would not arrive either.
+    socket.onclose = null
+    socket.close(SILENT)
+    void this.#lost(socket, 1006)
   }
-
-  #pingedAt = 0
 
   #ping(): void {
-    this.#pingedAt = performance.now()
-    this.#socket?.send(JSON.stringify({ t: 'ping', id: Math.round(this.#pingedAt) }))
+    const now = performance.now()
+    this.#silence.pinged(now)
+    this.#outgoing.pushFirst(JSON.stringify({ t: 'ping', id: Math.round(now) }), { isPing: true })
   }
 
-  #say(message: object): void {
-    this.#push(JSON.stringify(message))
+  /** @param isBound whether the message names players or a version */
+  #say(message: object, isBound = false): void {
+    this.#push(JSON.stringify(message), isBound)
   }
 
-  #push(frame: string | ArrayBuffer): void {
-    if (this.#ended) return
-    if (this.connected) this.#socket?.send(frame)
-    else if (this.#queue.push(frame) > MOST_QUEUED) this.#queue.shift()
+  #push(frame: string | ArrayBuffer, isBound = false): void {
+    if (!this.#ended) this.#outgoing.push(frame, isBound)
   }
 
   #receive(data: string | ArrayBuffer): void {
-    this.#lastMessageAt = performance.now()
+    this.#silence.heard()
     if (typeof data !== 'string') {
       this.#sequence++
       const index = new DataView(data).getUint16(0, true)
-      let from: Player | undefined
-      for (const player of this.#players.values()) if (player.index === index) from = player
-      this.#emit('binary', new Uint8Array(data, 2), index === SCRIPT_INDEX ? null : from)
+      this.#emit('binary', new Uint8Array(data, 2), index === SCRIPT_INDEX ? null : this.#roster.byIndex(index))
       return
     }
     const message = JSON.parse(data)
     // Replies to this player alone are not part of the room's sequence.
-    if (!['welcome', 'pong', 'error'].includes(message.t)) this.#sequence++
+    if (!['welcome', 'pong', 'error', 'ack'].includes(message.t)) this.#sequence++
     this.#handlers[message.t]?.(message)
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: frames of protocol 1, checked by the server that makes them
   readonly #handlers: Record<string, (message: any) => void> = {
     welcome: (message) => this.#welcome(message),
-    join: ({ player }) => {
-      this.#players.set(player.id, { ...player, away: false })
-      this.#emit('join', this.#player(player.id))
-    },
+    join: ({ player }) => this.#emit('join', this.#roster.add(player)),
     leave: ({ id, reason }) => {
       const player = this.#player(id)
-      this.#players.delete(id)
+      this.#roster.remove(id)
       if (id === this.me.id) this.#end(reason)
       else this.#emit('leave', player, reason)
     },
     away: ({ id }) => this.#setAway(id, true),
     back: ({ id }) => this.#setAway(id, false),
     host: ({ id }) => {
-      this.#hostId = id
+      this.#roster.hostId = id
       this.#emit('host', this.host)
     },
     msg: ({ type, data, from }) => this.#emit('message', type, data, from === null ? null : this.#player(from)),
@@ -310,37 +320,47 @@ export class Room {
       for (const key of del) this.#values.delete(key)
       for (const [key, value] of Object.entries(set)) this.#values.set(key, value)
       this.#version = version
-      this.#emit('state', set, del, this.#players.get(from))
+      this.#emit('state', set, del, this.#roster.get(from))
     },
     presence: ({ id, data }) => this.#emit('presence', Object.assign(this.#player(id), { data }), data),
     profile: ({ id, name, imageUrl }) => this.#emit('profile', Object.assign(this.#player(id), { name, imageUrl })),
     pong: ({ id, now }) => this.#clock.addPing(id, now),
+    ack: ({ taken }) => this.#outgoing.acknowledge(taken),
     error: ({ code, message, version }) => this.#emit('error', { code, message, version }),
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: a frame of protocol 1, checked by the server that makes it
   #welcome(message: any): void {
     const again = this.#resume !== null
+    const isSamePlace = message.resume === this.#resume
     this.#resume = message.resume
     this.#sequence = message.sequence
     this.capacity = message.room.capacity
     this.#clock.set(message.now)
     // With `replay`, the missed frames follow and apply to the known state. Without it, the state starts over here.
     const missed = message.replay === null
-    if (missed) {
-      this.#hostId = message.room.host
-      this.#players = new Map(message.players.map((player: Player) => [player.id, { ...player, away: false }]))
-      this.me = this.#player(message.you)
-      this.#values.clear()
-      for (const [key, value] of Object.entries(message.state)) this.#values.set(key, value)
-      this.#version = message.version
-    }
-    const queue = this.#queue
-    this.#queue = []
+    const differences = missed ? this.#startOver(message) : []
+    const dropped = this.#outgoing.connect(this.#socket as WebSocket, message, isSamePlace)
     this.#ping()
-    if (again && missed && this.#presence !== undefined) this.#say({ t: 'presence', data: this.#presence })
-    for (const frame of queue) this.#push(frame)
-    if (again) this.#emit('reconnected', { missed })
+    if (again && !isSamePlace && this.#presence !== undefined) {
+      this.#outgoing.pushFirst(JSON.stringify({ t: 'presence', data: this.#presence }))
+    }
+    this.#outgoing.flush()
+    if (!again) return
+    this.#emit('reconnected', { missed, dropped })
+    for (const [name, ...values] of differences) this.#emit(name, ...(values as RoomEvents[typeof name]))
+  }
+
+  /** Takes over the state of a welcome. @returns the events that tell the differences */
+  // biome-ignore lint/suspicious/noExplicitAny: a frame of protocol 1, checked by the server that makes it
+  #startOver({ players, room, you, state, version }: any): Emission[] {
+    const changes = this.#roster.replace(players, room.host, { before: this.me?.id ?? '', you })
+    this.me = this.#player(you)
+    const written = stateEmission(this.#values, state)
+    this.#values.clear()
+    for (const [key, value] of Object.entries(state)) this.#values.set(key, value)
+    this.#version = version
+    return [...changes, ...written]
   }
 
   #setAway(id: string, away: boolean): void {
@@ -352,7 +372,7 @@ export class Room {
   /** Finds a player. A player who sent a message may have left already. */
   #player(id: string): Player {
     const gone = { id, index: -1, sub: '', name: '', imageUrl: null, data: null, joinedAt: '', away: true }
-    return this.#players.get(id) ?? gone
+    return this.#roster.get(id) ?? gone
   }
 
   #end(reason: string): void {
@@ -374,24 +394,6 @@ export class Room {
         // An error in a game's listener must not stop the room from handling later messages.
         globalThis.reportError(error)
       }
-    }
-  }
-
-  #makeState(): SharedState {
-    const room = this
-    const write = (set: Record<string, unknown>, del: string[], options?: { if?: number }) =>
-      room.#say({ t: 'state', set, del, if: options?.if })
-    return {
-      get version() {
-        return room.#version
-      },
-      get: (key) => room.#values.get(key),
-      has: (key) => room.#values.has(key),
-      keys: () => room.#values.keys(),
-      entries: () => room.#values.entries(),
-      set: (key, value, options) => write({ [key]: value }, [], options),
-      assign: (values, options) => write(values, [], options),
-      delete: (...keys) => write({}, keys),
     }
   }
 }

@@ -198,6 +198,7 @@ export default defineDriver({
 
     return {
       shared: true,
+      outlivesNodes: true,
       async publish(channel, message) {
         await command(() => commands.publish(keyPrefix + channel, message))
       },

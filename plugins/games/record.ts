@@ -47,7 +47,9 @@ export function toGame(row: PlainGame, origins: Origins): Game {
     width: item.width,
     height: item.height,
   }))
-  const settings = { ...DEFAULT_SETTINGS, ...(JSON.parse(row.settings) as GameSettings) }
+  const stored = JSON.parse(row.settings) as GameSettings
+  const multiplayer = { ...DEFAULT_SETTINGS.multiplayer, ...stored.multiplayer }
+  const settings = { ...DEFAULT_SETTINGS, ...stored, multiplayer }
   const cover = media.find(({ id }) => id === row.cover_id) ?? media.find(({ kind }) => kind === 'image')
   return {
     id: row.id,

@@ -34,6 +34,11 @@ const Multiplayer = {
   enabled: Type.Boolean(),
   maxPlayersPerRoom: Type.Integer({ minimum: 1, maximum: 1000 }),
   guests: Type.Boolean({ description: 'Whether rooms take players who are not signed in.' }),
+  hostPatienceSeconds: Type.Integer({
+    minimum: 1,
+    maximum: 600,
+    description: 'How long the host of a room may be away before another player becomes host.',
+  }),
 }
 
 /** The maximum of `settings.saves.bytes`. */
@@ -67,7 +72,7 @@ export const DEFAULT_SETTINGS: GameSettings = {
   crossOriginIsolated: 'auto',
   embedded: false,
   remix: false,
-  multiplayer: { enabled: true, maxPlayersPerRoom: 100, guests: false },
+  multiplayer: { enabled: true, maxPlayersPerRoom: 100, guests: false, hostPatienceSeconds: 5 },
   saves: { bytes: 16 * 1024 ** 2 },
 }
 

@@ -22,10 +22,12 @@ export interface Admission {
 }
 
 /**
- * Close codes of an orderly close: closed, page left, or `close()` without a code. After any other code the client may
- * resume.
+ * Close codes of an orderly close: closed, or `close()` without a code. After any other code the client may resume. A
+ * client that gives up a dead socket uses 4100 to 4199, so that this never looks like leaving.
  */
-const ORDERLY_CLOSES = new Set([1000, 1001, 1005])
+const ORDERLY_CLOSES = new Set([1000, 1005])
+/** Sent by browsers for a page that is closed or loaded again. A guest who comes back is nobody whom the room knows. */
+const GOING_AWAY = 1001
 
 /** The space for a reason in a close frame (RFC 6455, section 5.5). */
 const REASON_BYTES = 123
@@ -94,7 +96,8 @@ export class Connection implements Link {
     socket.on('error', (error: NodeJS.ErrnoException) => this.#leave(error.code?.startsWith('WS_') ? 'closed' : 'lost'))
     socket.on('close', (code) => {
       this.#closed = true
-      this.#leave(ORDERLY_CLOSES.has(code) ? 'left' : 'lost')
+      if (code === GOING_AWAY) this.#leave(this.account === null ? 'left' : 'unloaded')
+      else this.#leave(ORDERLY_CLOSES.has(code) ? 'left' : 'lost')
     })
   }
 
@@ -118,9 +121,9 @@ export class Connection implements Link {
     this.#socket.close(code, fittingReason(reason))
   }
 
-  /** Pings the client. A client that did not answer the last ping is dropped. */
-  probe(): void {
-    if (this.alive) this.#socket.ping()
+  /** Pings the client. A client that did not answer the last ping is dropped, unless answers may wait unread. */
+  probe({ isLate = false } = {}): void {
+    if (this.alive || isLate) this.#socket.ping()
     else this.#socket.terminate()
     this.alive = false
   }
@@ -150,6 +153,7 @@ export class Connections {
   readonly #byGame = new Map<string, Set<Connection>>()
   /** The number of sockets of each owner. */
   readonly #byOwner = new Map<string, number>()
+  #probedAt = 0
 
   constructor(clock: Clock, maxUnsent: number) {
     this.#clock = clock
@@ -190,12 +194,19 @@ export class Connections {
     connection.attach(membership)
   }
 
-  /** Pings all clients. It is called every `roomPingSeconds`. */
-  probe(): void {
+  /**
+   * Pings all clients. It is called every `roomPingSeconds`. After a sleep of this computer the timers run before the
+   * answers are read, so a late call drops nobody.
+   *
+   * @param everyMs the usual time between two calls
+   */
+  probe(everyMs: number): void {
+    const isLate = performance.now() - this.#probedAt > everyMs * 1.5
+    this.#probedAt = performance.now()
     const now = this.#clock.now().getTime()
     for (const connection of this.#open) {
       if (connection.endsAt !== null && connection.endsAt <= now) connection.end()
-      else connection.probe()
+      else connection.probe({ isLate })
     }
   }
 

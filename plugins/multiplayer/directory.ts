@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import type { Clock } from '../../core/clock.ts'
 import type { Bus } from '../../core/events.ts'
 import { type JoinRequest, joinRoom, refusalOf, type Verdict } from './admission/join.ts'
 import { RoomUnavailable } from './errors.ts'
 import type { HostedRoom } from './hosting/hosted-room.ts'
+import { openStored, type WantedRoom } from './hosting/open-stored.ts'
 import { type ListOptions, type RoomInfo, type Rooms, scopeOf } from './hosting/rooms.ts'
+import type { RoomJournal } from './journal/room-journal.ts'
 import { LocalMembership, type Membership } from './membership.ts'
 import { Ownership } from './nodes/ownership.ts'
 import { SocketRelay } from './nodes/socket-relay.ts'
@@ -19,8 +20,9 @@ export interface RoomRequest extends JoinRequest {
   /** The name of the preview whose page asks; null for the live game. */
   preview: string | null
   roomId: string
-  /** The value of the game's settings. */
+  /** Values of the game's settings. */
   maxPlayers: number
+  hostPatienceSeconds: number
 }
 
 /** A room that was found on this node or another. */
@@ -51,58 +53,107 @@ const byName = (rooms: RoomInfo[]) => {
 const servedNow = ({ preview }: RoomRequest): ScriptSource =>
   preview === null ? { from: 'live' } : { from: 'preview', preview }
 
-/** The time for which an empty room is kept for the player who asked for it. */
-const RESERVED_MS = 5000
-
 /** The directory of a single node, which has all rooms. */
 export class SingleNodeDirectory implements RoomDirectory {
   readonly #rooms: Rooms
   readonly #scripts: ScriptRuntime
-  readonly #clock: Clock
+  readonly #journal: RoomJournal
+  /** The rooms of the time before the start that are being restored, by scope and name. */
+  readonly #restoring = new Map<string, Promise<unknown>>()
 
-  constructor({ rooms, scripts, clock }: { rooms: Rooms; scripts: ScriptRuntime; clock: Clock }) {
+  constructor({ rooms, scripts, journal }: { rooms: Rooms; scripts: ScriptRuntime; journal: RoomJournal }) {
     this.#rooms = rooms
     this.#scripts = scripts
-    this.#clock = clock
+    this.#journal = journal
+    rooms.onEnded = (hosted) => journal.forget(hosted)
   }
 
   async find(wanted: RoomRequest): Promise<FoundRoom> {
     const scope = scopeOf(wanted.gameId, wanted.preview)
+    if (this.#journal.mayHave(scope, wanted.roomId)) await this.#restore(scope, wanted)
+    const known = this.#rooms.find(scope, wanted.roomId)
+    if (known?.isOverFor(wanted)) this.#rooms.replace(known)
     const hosted = this.#rooms.find(scope, wanted.roomId) ?? (await this.#openScripted(scope, wanted))
     if (hosted?.script) {
-      const verdict = await hosted.admit(wanted)
+      hosted.reserve()
+      const verdict = await admitReserved(hosted, wanted)
       return { verdict, join: (link) => joinHosted(this.#rooms, hosted, wanted, verdict, link) }
     }
     return {
       verdict: { refusal: hosted ? refusalOf(hosted.room, wanted) : null },
       join: (link) => {
-        const { room } = this.#rooms.open(scope, wanted.roomId, { maxPlayers: wanted.maxPlayers })
+        const { room } = this.#rooms.open(scope, wanted.roomId, wanted)
         const member = joinRoom(room, wanted, link)
         return member && new LocalMembership(room, member, link)
       },
     }
   }
 
+  /** Continues a room of the time before the start of this process. */
+  async #restore(scope: string, wanted: RoomRequest): Promise<void> {
+    const key = `${scope}/${wanted.roomId}`
+    const restoring = this.#restoring.get(key) ?? this.#open(scope, wanted)
+    this.#restoring.set(key, restoring)
+    try {
+      await restoring
+    } finally {
+      this.#restoring.delete(key)
+    }
+  }
+
+  async #open(scope: string, wanted: RoomRequest): Promise<void> {
+    if (this.#rooms.find(scope, wanted.roomId)) return
+    const snapshot = await this.#journal.load(scope, wanted.roomId)
+    if (snapshot) await openStored(this.#rooms, wantedRoom(this.#scripts, scope, wanted), null, [snapshot])
+  }
+
   /** Opens a room that has a script, since the script decides on admission. Other rooms open with the first socket. */
   async #openScripted(scope: string, wanted: RoomRequest): Promise<HostedRoom | undefined> {
     const script = await this.#scripts.scriptFor(wanted.gameId, servedNow(wanted))
-    if (!script) return this.#rooms.find(scope, wanted.roomId)
-    const hosted = this.#rooms.open(scope, wanted.roomId, { maxPlayers: wanted.maxPlayers, script })
-    hosted.reservedUntil = this.#clock.now().getTime() + RESERVED_MS
-    return hosted
+    return script
+      ? this.#rooms.open(scope, wanted.roomId, { ...wanted, script })
+      : this.#rooms.find(scope, wanted.roomId)
   }
 
   async list(gameId: string, options: ListOptions = {}): Promise<RoomInfo[]> {
     return byName(this.#rooms.list(gameId, options))
   }
 
-  async start(): Promise<void> {}
+  start(): Promise<void> {
+    return this.#journal.start()
+  }
 
   async maintain(): Promise<void> {
     this.#rooms.sweep()
+    await this.#journal.write(this.#rooms)
   }
 
-  async stop(): Promise<void> {}
+  stop(): Promise<void> {
+    return stopRooms(this.#rooms, this.#journal)
+  }
+}
+
+const wantedRoom = (scripts: ScriptRuntime, scope: string, wanted: RoomRequest): WantedRoom => ({
+  ...{ scope, roomId: wanted.roomId },
+  ...{ maxPlayers: wanted.maxPlayers, hostPatienceSeconds: wanted.hostPatienceSeconds },
+  script: (source) => scripts.scriptFor(wanted.gameId, source ?? servedNow(wanted)),
+})
+
+/** Stores all rooms as they are, for their next node, and ends them. */
+async function stopRooms(rooms: Rooms, journal: RoomJournal | null): Promise<void> {
+  // All at once: no player may hear of the end of another's connection.
+  for (const hosted of rooms) hosted.freeze()
+  const snapshots = Array.from(rooms, async (hosted) => ({ hosted, snapshot: await hosted.finish(HAND_OVER_MS) }))
+  const finals = await Promise.all(snapshots)
+  await journal?.close(finals.flatMap(({ hosted, snapshot }) => (snapshot === null ? [] : [{ hosted, snapshot }])))
+  for (const hosted of rooms) hosted.end()
+}
+
+/** Decides on admission to a room that is reserved for this. It stays so until the player has joined. */
+async function admitReserved(hosted: HostedRoom, wanted: RoomRequest): Promise<Verdict> {
+  const verdict = await hosted.admit(wanted)
+  if (verdict.refusal || wanted.inquiry) hosted.unreserve()
+  return verdict
 }
 
 /** Joins a room of this node. Null: it has ended or moved in the meantime, or became full. */
@@ -115,6 +166,7 @@ function joinHosted(
 ): Membership | null {
   if (rooms.find(hosted.gameId, wanted.roomId) !== hosted) return null
   const member = joinRoom(hosted.room, wanted, link, reservation)
+  hosted.unreserve()
   return member && new LocalMembership(hosted.room, member, link)
 }
 
@@ -129,8 +181,9 @@ interface ClusterParts {
   bus: Bus
   rooms: Rooms
   scripts: ScriptRuntime
+  /** For a bus that does not outlive its nodes; null otherwise. */
+  journal: RoomJournal | null
   log: FastifyBaseLogger
-  clock: Clock
 }
 
 /** The directory of one of several nodes on a shared bus. */
@@ -139,27 +192,33 @@ export class ClusterDirectory implements RoomDirectory {
   readonly #relay: SocketRelay
   readonly #ownership: Ownership
   readonly #scripts: ScriptRuntime
+  readonly #journal: RoomJournal | null
   readonly #log: FastifyBaseLogger
 
-  constructor({ bus, rooms, scripts, log, clock }: ClusterParts) {
+  constructor({ bus, rooms, scripts, journal, log }: ClusterParts) {
+    this.#journal = journal
     this.#rooms = rooms
     this.#scripts = scripts
     this.#log = log
     this.#relay = new SocketRelay(bus, rooms, log)
-    this.#ownership = new Ownership(bus, this.#relay.nodes, rooms, clock)
-    rooms.onEnded = (hosted) => void this.#ownership.release([hosted])
+    this.#ownership = new Ownership(bus, this.#relay.nodes, rooms, journal)
+    rooms.onEnded = (hosted) => {
+      journal?.forget(hosted)
+      void this.#ownership.release([hosted])
+    }
   }
 
   /** @throws RoomUnavailable, BusUnavailable */
   async find(wanted: RoomRequest): Promise<FoundRoom> {
-    const { gameId, roomId, account, resume, inquiry } = wanted
+    const { gameId, roomId, account, resume, acks, inquiry } = wanted
     const scope = scopeOf(gameId, wanted.preview)
-    const request = { gameId: scope, roomId, account, resume, inquiry }
-    const script = (source: ScriptSource | null) => this.#scripts.scriptFor(gameId, source ?? servedNow(wanted))
+    const request = { gameId: scope, roomId, account, resume, acks, inquiry }
+    const known = this.#rooms.find(scope, roomId)
+    if (known?.isOverFor(wanted)) this.#rooms.replace(known)
     for (const deadline = performance.now() + PATIENCE_MS; performance.now() < deadline; await sleep(RETRY_MS)) {
-      const found = await this.#ownership.find({ scope, roomId, maxPlayers: wanted.maxPlayers, script })
+      const found = await this.#ownership.find(wantedRoom(this.#scripts, scope, wanted))
       if (typeof found !== 'string') {
-        const verdict = await found.admit(wanted)
+        const verdict = await admitReserved(found, wanted)
         return { verdict, join: (link) => joinHosted(this.#rooms, found, wanted, verdict, link) }
       }
       const answer = await this.#relay.nodes.ask<'verdict'>(found, { t: 'mayEnter', ...request })
@@ -177,13 +236,15 @@ export class ClusterDirectory implements RoomDirectory {
     return byName([...this.#rooms.list(gameId, options), ...answers.flatMap((answer) => answer?.rooms ?? [])])
   }
 
-  start(): Promise<void> {
-    return this.#relay.nodes.start()
+  async start(): Promise<void> {
+    await this.#journal?.start()
+    await this.#relay.nodes.start()
   }
 
   async maintain(): Promise<void> {
     try {
-      await this.#ownership.release(this.#rooms.sweep())
+      this.#rooms.sweep()
+      await this.#journal?.write(this.#rooms)
       await this.#ownership.maintain()
     } catch (error) {
       this.#log.warn({ err: error }, 'rooms cannot be maintained: the bus does not answer')
@@ -192,8 +253,7 @@ export class ClusterDirectory implements RoomDirectory {
 
   /** Hands the rooms of this node over to the others. */
   async stop(): Promise<void> {
-    await Promise.all(Array.from(this.#rooms, (hosted) => hosted.handOver(HAND_OVER_MS)))
-    for (const hosted of this.#rooms) hosted.end()
+    await stopRooms(this.#rooms, this.#journal)
     await this.#relay.nodes.stop()
   }
 }

@@ -6,7 +6,10 @@ import { Connections } from './connections.ts'
 import { ClusterDirectory, type RoomDirectory, SingleNodeDirectory } from './directory.ts'
 import { Rooms } from './hosting/rooms.ts'
 import { WriteCoalescer } from './hosting/write-coalescing.ts'
+import { RoomRecord } from './journal/entities.ts'
+import { RoomJournal } from './journal/room-journal.ts'
 import { migration as logLinesMigration } from './migrations/2026_11_23_room_log_lines.ts'
+import { migration as recordsMigration } from './migrations/2026_11_26_room_records.ts'
 import { pages } from './pages/routes.ts'
 import { CLOSE } from './room/limits.ts'
 import { routes } from './routes.ts'
@@ -43,8 +46,8 @@ export default definePlugin(
     name: 'multiplayer',
     dependencies: ['oauth-idp', 'games', 'deploy', 'game-edge', 'saves', 'scores'],
     limits: MultiplayerLimits,
-    entities: [RoomLogLine],
-    migrations: [logLinesMigration],
+    entities: [RoomLogLine, RoomRecord],
+    migrations: [logLinesMigration, recordsMigration],
   },
   async (app, _config, limits) => {
     const coalescer = new WriteCoalescer()
@@ -56,15 +59,17 @@ export default definePlugin(
       load: (gameId, source) => app.deploys.roomScripts.load(gameId, source),
     })
     const rooms = new Rooms({ clock, limits, coalescer, log, scripts, count })
+    const journal = new RoomJournal(app, { isShared: app.bus.shared })
     const directory: RoomDirectory = app.bus.shared
-      ? new ClusterDirectory({ bus: app.bus, rooms, scripts, log, clock })
-      : new SingleNodeDirectory({ rooms, scripts, clock })
+      ? new ClusterDirectory({ bus: app.bus, rooms, scripts, journal: app.bus.outlivesNodes ? null : journal, log })
+      : new SingleNodeDirectory({ rooms, scripts, journal })
     const connections = new Connections(app.clock, limits.roomUnsentBytes)
     const revalidation = new AdmissionRevalidation(app, connections)
 
     const logs = new StoredScriptLogs(app)
     scripts.logs = logs
     app.games.deletion.cleanups.push((em, gameId) => logs.ofGame(em, gameId))
+    app.games.deletion.cleanups.push((em, gameId) => journal.ofGame(em, gameId))
     app.decorate('rooms', { list: (gameId, options) => directory.list(gameId, options), scripts, logs })
 
     /** Settles when the rooms of this node are handed over. */
@@ -106,9 +111,10 @@ export default definePlugin(
         .catch((error) =>
           app.log.warn({ err: error }, 'whether keys were ended could not be read; it will be tried again'),
         )
+    const pingMs = limits.roomPingSeconds * 1000
     const timers = [
       setInterval(() => void directory.maintain(), 1000),
-      setInterval(() => connections.probe(), limits.roomPingSeconds * 1000),
+      setInterval(() => connections.probe(pingMs), pingMs),
       setInterval(() => void revalidation.retry(), 1000),
       setInterval(() => void endOfKeys(), 1000),
     ]

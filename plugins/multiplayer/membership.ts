@@ -1,8 +1,11 @@
 import type { Link, Member } from './room/member.ts'
 import type { Room } from './room/room.ts'
 
-/** How a connection ended: orderly by the player, permanently by the rules, or lost, so that it may resume. */
-export type DisconnectReason = 'left' | 'closed' | 'lost'
+/**
+ * How a connection ended: orderly by the player, permanently by the rules, with its page, which may be loaded again, or
+ * lost, so that it may resume.
+ */
+export type DisconnectReason = 'left' | 'closed' | 'unloaded' | 'lost'
 
 /** A connection's membership of a room, which may run on this node or on another. */
 export interface Membership {
@@ -39,7 +42,8 @@ export class LocalMembership implements Membership {
   }
 
   end(ending: DisconnectReason): void {
-    if (ending === 'lost') this.#room.drop(this.#member, this.#link)
-    else this.#room.leave(this.#member, this.#link, ending)
+    if (ending === 'lost' || ending === 'unloaded') {
+      this.#room.drop(this.#member, this.#link, ending === 'unloaded')
+    } else this.#room.leave(this.#member, this.#link, ending)
   }
 }

@@ -1,9 +1,10 @@
 // What the client of rooms tells the server when a connection is lost, without a server.
-import { once } from 'node:events'
+import { on, once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { type WebSocket, WebSocketServer } from 'ws'
+import { Silence } from '../../clients/browser/multiplayer/silence.ts'
 import { join } from '../../clients/browser/multiplayer.ts'
 import { timeLimit } from '../kit/time-limit.ts'
 
@@ -41,13 +42,22 @@ async function startServer(t: Test) {
   return { origin: `http://127.0.0.1:${port}`, socket, asked }
 }
 
+/** Returns the client's next ping. */
+async function nextPing(socket: WebSocket): Promise<{ t: string; id: number }> {
+  for await (const [data] of on(socket, 'message')) {
+    const message = JSON.parse(data.toString())
+    if (message.t === 'ping') return message
+  }
+  throw new Error('The socket sends nothing.')
+}
+
 t.test('whoever is refused on the way back asks for the reason as the player who was there', async (t) => {
   const { origin, socket, asked } = await startServer(t)
   const room = await join('lobby', { origin })
   const left = new Promise((resolve) => room.on('left', resolve))
   ;(await socket).terminate()
   t.equal(await left, 'kicked')
-  t.same(asked, ['/mp/rooms/lobby?resume=the-token&received=7'])
+  t.same(asked, ['/mp/rooms/lobby?acks=1&resume=the-token&received=7'])
 })
 
 t.test('a player with a new name is the same player', async (t) => {
@@ -61,15 +71,61 @@ t.test('a player with a new name is the same player', async (t) => {
   t.match(me, { name: 'Countess', imageUrl: '/x.png', sub: 'ada' })
 })
 
+/** Lets the client's time jump, as when a device sleeps or a browser runs the timers of a hidden tab once a minute. */
+function sleepingDevice(t: Test) {
+  const { now } = performance
+  let slept = 0
+  t.teardown(() => Object.assign(performance, { now }))
+  performance.now = () => now.call(performance) + slept
+  return {
+    sleep: (ms: number) => {
+      slept += ms
+    },
+  }
+}
+
+t.test('a device that slept, or hid the tab, asks first whether the server is still there', async (t) => {
+  const { origin, socket } = await startServer(t)
+  const room = await join('lobby', { origin })
+  t.teardown(() => room.leave())
+  const welcomed = await socket
+  const left = once(welcomed, 'close').then(() => 'closed')
+  const answer = ({ id }: { id: number }) => welcomed.send(JSON.stringify({ t: 'pong', id, now: 0 }))
+  answer(await nextPing(welcomed))
+  const device = sleepingDevice(t)
+  for (const ms of [60_000, 50_000]) {
+    const asked = nextPing(welcomed)
+    device.sleep(ms)
+    const ping = await Promise.race([asked, left])
+    if (ping === 'closed') return t.fail('the client gave up')
+    answer(ping as { id: number })
+  }
+  t.equal(room.connected, true)
+})
+
 t.test('a silent socket is closed as lost, so that the server keeps the place', async (t) => {
   const { origin, socket } = await startServer(t)
   const room = await join('lobby', { origin })
   t.teardown(() => room.leave())
-  const closed = once(await socket, 'close')
-  // The device sleeps for half a minute.
-  const { now } = performance
-  t.teardown(() => Object.assign(performance, { now }))
-  performance.now = () => now.call(performance) + 30_000
+  const welcomed = await socket
+  const closed = once(welcomed, 'close')
+  const device = sleepingDevice(t)
+  const sleeping = setInterval(() => device.sleep(20_000), 1000)
+  t.teardown(() => clearInterval(sleeping))
   const [code] = await Promise.race([closed, sleep(timeLimit(), ['never'])])
-  t.equal(code, 4000)
+  t.equal(code, 4100)
+})
+
+t.test('a silence counts from an unanswered ping, and what nobody observed counts for half of it', async (t) => {
+  const silence = new Silence()
+  t.equal(silence.check(1000), 'ping')
+  silence.pinged(1000)
+  t.equal(silence.check(61_000), 'ping', 'a late check')
+  silence.heard()
+  t.equal(silence.check(121_000), 'ping', 'a minute without a question is no silence')
+  silence.pinged(121_000)
+  t.equal(silence.check(171_000), 'ping', 'the device slept after the ping')
+  silence.pinged(171_000)
+  for (let now = 173_500; now < 183_500; now += 2500) t.not(silence.check(now), 'lost')
+  t.equal(silence.check(183_500), 'lost', '12.5 s later')
 })

@@ -34,9 +34,13 @@ export interface RoomEvents {
   /** The connection is lost, and the room reconnects. */
   reconnecting: []
   /**
-   * The room has reconnected. `missed` is false when all missed frames were replayed; otherwise the room started over.
+   * The room has reconnected. `missed` is false when all missed frames were replayed. Otherwise the room started over, and
+   * the events that follow tell what is different: `leave` (reason `gone`), `join`, `host`, `state` and others.
+   *
+   * `dropped` is the number of own messages that are given up, and have not arrived as far as the client knows. It is 0 as
+   * long as the player keeps the place in the room.
    */
-  reconnected: [info: { missed: boolean }]
+  reconnected: [info: { missed: boolean; dropped: number }]
   /**
    * The session in the room has ended; dispatched exactly once. The reason is `left`, `kicked`, `closed`, `lost`,
    * `room_failed` (the room's script), or a code of `RoomError`.

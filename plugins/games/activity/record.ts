@@ -4,6 +4,7 @@ import type { Statements } from '../../../core/data/database.ts'
 import { newId } from '../../../core/ids.ts'
 import { type Author, currentAuthor } from '../../../core/observe/author.ts'
 import type { GameRow } from '../entities.ts'
+import { DEFAULT_SETTINGS } from '../schemas.ts'
 import { GameActivityRow } from './entities.ts'
 
 /** The actions of the activity list, with the sentence that the dashboard shows. */
@@ -96,6 +97,8 @@ export function fieldsOf(row: GameRow): Fields {
     ...{ tags: row.tags.join(', '), visibility: row.requestedVisibility ?? row.visibility, playable: row.playable },
     ...{ cover: row.coverId ?? null, ...settings },
     ...{ rooms: multiplayer.enabled, guests: multiplayer.guests, maxPlayersPerRoom: multiplayer.maxPlayersPerRoom },
+    // Rows of the time before this setting lack it.
+    hostPatienceSeconds: multiplayer.hostPatienceSeconds ?? DEFAULT_SETTINGS.multiplayer.hostPatienceSeconds,
   }
 }
 

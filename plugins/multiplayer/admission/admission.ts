@@ -46,7 +46,7 @@ export async function admit(
 ): Promise<Admission> {
   const changesSeen = context.revalidation.changes
   const { game, preview } = await roomGameOf(app, request)
-  const { enabled, guests, maxPlayersPerRoom } = game.settings.multiplayer
+  const { enabled, guests, maxPlayersPerRoom, hostPatienceSeconds } = game.settings.multiplayer
   if (!enabled) throw new NotFound('room')
   const session = await app.edge.sessionOf(request, game)
   if (!session && !guests) {
@@ -65,14 +65,17 @@ export async function admit(
   const account = session
     ? { sub: session.player.id, name: session.player.name, imageUrl: session.player.imageUrl, guest: false }
     : newGuest()
-  const resume = readResume(request.query as Record<string, unknown>)
+  const query = request.query as Record<string, unknown>
+  const resume = readResume(query)
   const room = await context.directory.find({
     gameId: game.id,
     preview: preview ?? (await previewAskedFor(app, request, { game, session })),
     roomId,
     account,
     resume,
+    acks: query.acks === '1',
     maxPlayers: maxPlayersPerRoom,
+    hostPatienceSeconds,
     inquiry: !isUpgrade,
   })
   throwRefusal(room.verdict)

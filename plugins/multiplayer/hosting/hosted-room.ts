@@ -1,9 +1,11 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { type JoinRequest, refusalOf, type Verdict } from '../admission/join.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { type JoinRequest, placeOf, refusalOf, type Verdict } from '../admission/join.ts'
 import { CLOSE } from '../room/limits.ts'
 import type { Reservation } from '../room/members.ts'
 import type { Batch } from '../room/outbox.ts'
-import { Room, type RoomParts } from '../room/room.ts'
+import type { RoomParts } from '../room/parts.ts'
+import { Room } from '../room/room.ts'
 import type { RunningScript } from '../scripts/running-script.ts'
 import { type CoalescedWriter, DeliveryRate } from './write-coalescing.ts'
 
@@ -25,6 +27,8 @@ export interface RoomStore {
 /** The size of changes that triggers a new snapshot, unless the snapshot itself is larger. */
 const FOLD_BYTES = 64 * 1024
 const RETRY_MS = 100
+/** The time for which an empty room is kept for the player who asked for it. */
+const RESERVED_MS = 5000
 /** The time for which a room waits for an unavailable bus before its players must find it again. */
 const PATIENCE_MS = 5000
 
@@ -38,14 +42,15 @@ export class HostedRoom implements CoalescedWriter {
   readonly deliveryRate = new DeliveryRate()
   /** Received messages per second in the last seconds. */
   rate = 0
-  /** The time until which an empty room is kept for a player who is about to join, in ms since 1970. */
-  reservedUntil = 0
+  /** Until when an empty room is kept for each player who is about to join, in ms since 1970. */
+  #reservedUntil: number[] = []
   /** The number of players about whom the script is being asked. */
   #admissions = 0
   #script: RunningScript | null = null
   /** The script's last snapshot as JSON, and whether it is to be stored. */
   #scriptData: string | null = null
   #scriptChanged = false
+  readonly #clock: Clock
   readonly #store: RoomStore | null
   readonly #log: FastifyBaseLogger
   readonly #onLost: (room: HostedRoom) => void
@@ -58,10 +63,12 @@ export class HostedRoom implements CoalescedWriter {
   constructor(
     gameId: string,
     roomId: string,
-    parts: Omit<RoomParts, 'wake' | 'durable'> & {
+    parts: Omit<RoomParts, 'wake' | 'durable' | 'onEmpty'> & {
       store: RoomStore | null
       log: FastifyBaseLogger
       wake: (room: HostedRoom) => void
+      /** Called when the last player has left. */
+      onEmpty: (room: HostedRoom) => void
       /** Called when another node runs the room, or this node can't tell. */
       onLost: (room: HostedRoom) => void
     },
@@ -70,7 +77,12 @@ export class HostedRoom implements CoalescedWriter {
     this.#store = parts.store
     this.#log = parts.log
     this.#onLost = parts.onLost
-    this.room = new Room(roomId, { ...parts, durable: parts.store !== null, wake: () => parts.wake(this) })
+    this.#clock = parts.clock
+    this.room = new Room(roomId, {
+      ...{ clock: parts.clock, limits: parts.limits, newToken: parts.newToken, durable: parts.store !== null },
+      wake: () => parts.wake(this),
+      onEmpty: () => parts.onEmpty(this),
+    })
   }
 
   get script(): RunningScript | null {
@@ -91,9 +103,13 @@ export class HostedRoom implements CoalescedWriter {
   async admit(request: JoinRequest): Promise<Verdict> {
     const script = this.#script
     const refusal = refusalOf(this.room, request)
-    if (refusal || !script || (request.resume && this.room.members.resumable(request.resume.token, request.account))) {
-      return { refusal }
-    }
+    if (refusal || !script) return { refusal }
+    // A restored room does not know yet what its script lets players do.
+    if (placeOf(this.room, request))
+      return script.opened.then(
+        () => ({ refusal: null }),
+        () => ({ refusal: 'failed' }),
+      )
     this.#admissions++
     let reservation: Reservation | null = null
     try {
@@ -115,14 +131,36 @@ export class HostedRoom implements CoalescedWriter {
     }
   }
 
-  /** Whether nobody is in the room, and nobody is about to be: all players of a game may reload their pages at once. */
+  /** Keeps the room for a moment for a player who is about to join. `unreserve` ends it when that is decided. */
+  reserve(): void {
+    const now = this.#clock.now().getTime()
+    this.#reservedUntil = [...this.#reservedUntil.filter((until) => until > now), now + RESERVED_MS]
+  }
+
+  unreserve(): void {
+    this.#reservedUntil.shift()
+  }
+
+  /** Whether nobody is in the room, and nobody is about to be. */
   get isEmpty(): boolean {
-    return this.room.members.taken === 0 && this.#admissions === 0
+    return this.room.members.taken === 0 && this.#isIdle
+  }
+
+  /** Whether it is a former room to a player who has no place in it. */
+  isOverFor(request: JoinRequest): boolean {
+    return this.room.members.isAbandoned && this.#isIdle && placeOf(this.room, request) === null
+  }
+
+  /** Whether nobody is about to join. */
+  get #isIdle(): boolean {
+    const now = this.#clock.now().getTime()
+    return this.#admissions === 0 && !this.#reservedUntil.some((until) => until > now)
   }
 
   /** Stores the script's snapshot, from which another node continues. */
   keepScript(data: string): void {
     this.#scriptData = data
+    this.room.revision++
     this.#scriptChanged = this.#store !== null
     if (this.#store && !this.#persisting && !this.#ended) void this.#persistAndDeliver(this.#store, null, [])
   }
@@ -145,16 +183,27 @@ export class HostedRoom implements CoalescedWriter {
 
   /** Stores the whole room for the first time. */
   async begin(): Promise<boolean> {
-    const snapshot = this.#snapshot()
+    const snapshot = this.snapshot()
     this.#savedBytes = snapshot.length
     return this.#store === null || this.#store.save(snapshot)
   }
 
-  /** Takes and stores a last snapshot of the script before the room moves to another node. */
-  async handOver(timeoutMs: number): Promise<void> {
+  /** Takes nothing more from players, since this node stops, and tells them what was said until here. */
+  freeze(): void {
+    this.room.freeze()
+    this.flush()
+  }
+
+  /**
+   * Returns the room as it is at the end of this node, with a last snapshot of its script, as JSON text of a `Snapshot`. The
+   * room's store has it then. Null: nobody is in the room, or another node runs it.
+   */
+  async finish(timeoutMs: number): Promise<string | null> {
     await this.#script?.takeSnapshot(timeoutMs)
-    if (!this.#store || this.#scriptData === null || this.#ended) return
-    await this.#store.append([this.#scriptChange()]).catch(() => {})
+    if (this.#ended || this.room.size === 0) return null
+    const snapshot = this.snapshot()
+    await this.#store?.save(snapshot).catch(() => {})
+    return snapshot
   }
 
   /** Extends the lifetime of the stored data. */
@@ -169,6 +218,19 @@ export class HostedRoom implements CoalescedWriter {
     this.#script?.end()
     this.room.disconnect(code, reason)
     this.#onLost(this)
+  }
+
+  /**
+   * Ends the room because nobody is in it. Whoever was sent away last is still told.
+   *
+   * @returns false while the room waits for its storage
+   */
+  retire(): boolean {
+    if (this.#persisting) return false
+    this.#script?.end()
+    this.room.seal()?.deliver()
+    this.#ended = true
+    return true
   }
 
   /** Updates the message rate. It is called every second. */
@@ -202,7 +264,8 @@ export class HostedRoom implements CoalescedWriter {
     return `{"script":{"deployId":${deployId}${data}}}`
   }
 
-  #snapshot(): string {
+  /** Returns the whole room with its script, as JSON text of a `Snapshot`. */
+  snapshot(): string {
     const snapshot = this.room.snapshot()
     return this.#script ? `${snapshot.slice(0, -1)},${this.#scriptChange().slice(1)}` : snapshot
   }
@@ -229,7 +292,7 @@ export class HostedRoom implements CoalescedWriter {
       for (const text of texts) this.#appendedBytes += text.length
       return store.append(texts)
     }
-    const snapshot = this.#snapshot()
+    const snapshot = this.snapshot()
     this.#savedBytes = snapshot.length
     this.#appendedBytes = 0
     return store.save(snapshot)

@@ -40,6 +40,8 @@ interface RoomsParts {
 /** How a room opens. */
 export interface RoomOptions {
   maxPlayers: number
+  /** How long the host may be away. */
+  hostPatienceSeconds: number
   script?: RoomScript | null
   store?: RoomStore | null
 }
@@ -52,7 +54,8 @@ export interface ListOptions {
 
 /** Rooms of a preview are apart from those of the live game: their `gameId` has the preview's name after a slash. */
 export const scopeOf = (gameId: string, preview: string | null) => (preview === null ? gameId : `${gameId}/${preview}`)
-const gameOf = (scope: string) => scope.split('/', 1)[0] as string
+/** Returns the game of a scope. */
+export const gameOf = (scope: string) => scope.split('/', 1)[0] as string
 const previewOf = (scope: string) => scope.split('/')[1] ?? null
 
 /** The rooms of all games that this node runs. A room exists while a player is in it, or about to be. */
@@ -61,7 +64,7 @@ export class Rooms {
   readonly #byGame = new Map<string, Map<string, HostedRoom>>()
   /** The last reported number of players of each game. */
   readonly #counted = new Map<string, number>()
-  /** Called when a room has ended for all nodes, because its script failed or is to start again. */
+  /** Called when a room has ended for all nodes: it is empty, or its script failed or is to start again. */
   onEnded: (room: HostedRoom) => void = () => {}
 
   constructor(parts: RoomsParts) {
@@ -77,19 +80,22 @@ export class Rooms {
    *
    * @param maxPlayers from the game's settings; the limit `roomPlayers` takes precedence
    */
-  open(gameId: string, roomId: string, { maxPlayers, script = null, store = null }: RoomOptions): HostedRoom {
+  open(gameId: string, roomId: string, options: RoomOptions): HostedRoom {
     const known = this.find(gameId, roomId)
     if (known) return known
-    const hosted = this.#make(gameId, roomId, maxPlayers, store)
+    const hosted = this.#make(gameId, roomId, options)
+    const { script } = options
     if (script) this.#startScript(hosted, script, null)
     return hosted
   }
 
   /** Does the same as `open` from another node's stored data: a snapshot and the changes after it. */
   restore(gameId: string, roomId: string, options: RoomOptions, texts: string[]): HostedRoom {
-    const hosted = this.#make(gameId, roomId, options.maxPlayers, options.store ?? null)
+    const hosted = this.#make(gameId, roomId, options)
     const snapshot = snapshotFrom(texts)
-    hosted.room.restore(snapshot, options.store?.fence)
+    // Without a lease, two starts from the same record must not number their frames alike.
+    const fence = options.store?.fence ?? Math.floor(this.#parts.clock.now().getTime() / 1000)
+    hosted.room.restore(snapshot, fence)
     const data = snapshot.script?.data
     if (options.script) this.#startScript(hosted, options.script, data === undefined ? null : JSON.stringify(data))
     return hosted
@@ -100,6 +106,11 @@ export class Rooms {
     for (const hosted of [...this]) {
       if (hosted.script && gameOf(hosted.gameId) === gameId) this.#endForAll(hosted, CLOSE.restart, 'restarted')
     }
+  }
+
+  /** Ends a room whose players have closed their pages, for a player who begins a new one under its name. */
+  replace(hosted: HostedRoom): void {
+    this.#endForAll(hosted, CLOSE.restart, 'over')
   }
 
   /** The rooms of this node in which an account is, also while its socket is away. */
@@ -129,21 +140,21 @@ export class Rooms {
     for (const rooms of this.#byGame.values()) yield* rooms.values()
   }
 
-  /** Ends memberships whose time to resume is over. It is called every second. @returns the rooms that became empty */
-  sweep(): HostedRoom[] {
-    const gone: HostedRoom[] = []
-    const now = this.#parts.clock.now().getTime()
-    for (const hosted of this) {
+  /** Ends memberships whose time to resume is over, and rooms that nobody has entered. It is called every second. */
+  sweep(): void {
+    for (const hosted of [...this]) {
       hosted.room.sweep()
       hosted.measure()
-      if (hosted.isEmpty && hosted.reservedUntil < now) gone.push(hosted)
-    }
-    for (const hosted of gone) {
-      hosted.script?.end()
-      this.#forget(hosted)
+      this.#endIfEmpty(hosted)
     }
     this.#countPlayers()
-    return gone
+  }
+
+  /** An empty room ends at once, so that the next players under its name don't find its state, nor its lock. */
+  #endIfEmpty(hosted: HostedRoom): void {
+    if (this.find(hosted.gameId, hosted.room.id) !== hosted || !hosted.isEmpty || !hosted.retire()) return
+    this.#forget(hosted)
+    this.onEnded(hosted)
   }
 
   #countPlayers(): void {
@@ -162,13 +173,14 @@ export class Rooms {
     if (gameOf(gameId) === gameId) this.#parts.count(gameId, players)
   }
 
-  #make(gameId: string, roomId: string, maxPlayers: number, store: RoomStore | null): HostedRoom {
+  #make(gameId: string, roomId: string, { store = null, ...options }: RoomOptions): HostedRoom {
     const { clock, log, coalescer } = this.#parts
     const hosted = new HostedRoom(gameId, roomId, {
       ...{ clock, log, store },
-      limits: this.#roomLimits(maxPlayers),
+      limits: this.#roomLimits(options),
       newToken: () => randomText(16),
       wake: (room) => coalescer.schedule(room),
+      onEmpty: (room) => this.#endIfEmpty(room),
       onLost: (room) => this.#forget(room),
     })
     const rooms = this.#byGame.get(gameId) ?? new Map<string, HostedRoom>()
@@ -197,7 +209,7 @@ export class Rooms {
     if (rooms?.size === 0) this.#byGame.delete(hosted.gameId)
   }
 
-  #roomLimits(maxPlayers: number): RoomLimits {
+  #roomLimits({ maxPlayers, hostPatienceSeconds }: RoomOptions): RoomLimits {
     const { limits } = this.#parts
     return {
       players: Math.min(maxPlayers, limits.roomPlayers),
@@ -206,6 +218,7 @@ export class Rooms {
       stateBytes: limits.roomStateBytes,
       presenceBytes: limits.roomPresenceBytes,
       resumeSeconds: limits.roomResumeSeconds,
+      hostPatienceSeconds,
       replayFrames: limits.roomReplayFrames,
       replayBytes: REPLAY_BYTES,
     }

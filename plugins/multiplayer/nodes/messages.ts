@@ -9,6 +9,8 @@ export interface JoinMessage {
   roomId: string
   account: Account
   resume: { token: string; received: number | null } | null
+  /** Older nodes leave it out. */
+  acks?: boolean | undefined
   /** Older nodes leave it out, and keep a place, during a rolling update. */
   inquiry?: boolean | undefined
 }

@@ -1,15 +1,12 @@
-import type { Clock } from '../../../core/clock.ts'
 import type { Bus } from '../../../core/events.ts'
 import type { HostedRoom, RoomStore } from '../hosting/hosted-room.ts'
+import { openStored, type WantedRoom } from '../hosting/open-stored.ts'
 import type { Rooms } from '../hosting/rooms.ts'
-import { snapshotFrom } from '../room/snapshot.ts'
-import type { RoomScript, ScriptSource } from '../scripts/interface.ts'
+import type { RoomJournal } from '../journal/room-journal.ts'
 import type { Peers } from './peers.ts'
 
 /** The lifetime of a room's stored data after its last change. An active room renews it at half time. */
 const KEPT_MS = 120_000
-/** The time for which an empty room is kept for the player who asked for it. */
-const RESERVED_MS = 5000
 
 const keyOf = (gameId: string, roomId: string) => `room/${gameId}/${roomId}`
 
@@ -43,16 +40,6 @@ class BusRoomStore implements RoomStore {
   }
 }
 
-/** A room to be opened, or continued, on the node that gets its lease. */
-export interface WantedRoom {
-  /** With the name of a preview after a slash (`scopeOf`). */
-  scope: string
-  roomId: string
-  maxPlayers: number
-  /** Loads the script of the room. @param source null: of the deploy that is served now */
-  script(source: ScriptSource | null): Promise<RoomScript | null>
-}
-
 /** Tracks which of several nodes runs each room: each room has a lease, which is held while its node lives. */
 export class Ownership {
   readonly #bus: Bus
@@ -61,10 +48,11 @@ export class Ownership {
   readonly #stores = new Map<HostedRoom, BusRoomStore>()
   readonly #taking = new Map<string, Promise<HostedRoom | string>>()
   readonly #releasing = new Map<string, Promise<void>>()
-  readonly #clock: Clock
+  readonly #journal: RoomJournal | null
 
-  constructor(bus: Bus, nodes: Peers, rooms: Rooms, clock: Clock) {
-    this.#clock = clock
+  /** @param journal for a bus that does not outlive its nodes */
+  constructor(bus: Bus, nodes: Peers, rooms: Rooms, journal: RoomJournal | null) {
+    this.#journal = journal
     this.#bus = bus
     this.#nodes = nodes
     this.#rooms = rooms
@@ -137,7 +125,7 @@ export class Ownership {
   }
 
   #reserve(hosted: HostedRoom): HostedRoom {
-    hosted.reservedUntil = this.#clock.now().getTime() + RESERVED_MS
+    hosted.reserve()
     return hosted
   }
 
@@ -151,22 +139,19 @@ export class Ownership {
     if (this.#nodes.lapsed) await this.#reclaim()
     const lease = await this.#bus.acquire(key, this.#nodes.id)
     if (lease.holder !== this.#nodes.id) return lease.holder
-    const { scope, roomId, maxPlayers } = wanted
+    const { scope, roomId } = wanted
     const known = this.#rooms.find(scope, roomId)
     if (known) return known
     const store = new BusRoomStore(this.#bus, this.#nodes, key, lease.fence)
     const record = await this.#bus.load(key)
-    const deployId = record && snapshotFrom(record.texts).script?.deployId
-    const before = deployId ? await wanted.script({ from: 'deploy', deployId }) : null
-    // A room keeps its script, or none. When the deploy is gone, the room begins anew.
-    const texts = record && (before || !deployId) ? record.texts : null
-    const options = { maxPlayers, store, script: texts ? before : await wanted.script(null) }
-    const hosted = texts ? this.#rooms.restore(scope, roomId, options, texts) : this.#rooms.open(scope, roomId, options)
+    const snapshot = record ? null : await this.#journal?.load(scope, roomId)
+    const hosted = await openStored(this.#rooms, wanted, store, record?.texts ?? (snapshot ? [snapshot] : null))
     // The room is empty while it is stored, and must not be swept meanwhile.
-    this.#reserve(hosted)
+    hosted.reserve()
     this.#stores.set(hosted, store)
     // The first write of a new owner revokes the former owner's write access.
     if (!(await hosted.begin())) this.#lose(hosted, store)
+    hosted.unreserve()
     return hosted
   }
 }

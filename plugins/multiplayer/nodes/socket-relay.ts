@@ -85,8 +85,8 @@ export class SocketRelay implements PeerListener {
     const conn = (++this.#conns).toString(36)
     const membership = new RemoteMembership(this.nodes, node, conn, link, () => this.#outbound.delete(conn))
     this.#outbound.set(conn, membership)
-    const { gameId, roomId, account, resume } = join
-    this.nodes.send(node, { t: 'enter', conn, gameId, roomId, account, resume, reservation })
+    const { gameId, roomId, account, resume, acks } = join
+    this.nodes.send(node, { t: 'enter', conn, gameId, roomId, account, resume, acks, reservation })
     return membership
   }
 
@@ -116,6 +116,8 @@ export class SocketRelay implements PeerListener {
   }
 
   async #answer(from: string, message: Extract<Received, { t: 'mayEnter' }>): Promise<void> {
+    const known = this.#rooms.find(message.gameId, message.roomId)
+    if (known?.isOverFor(message)) this.#rooms.replace(known)
     const hosted = this.#rooms.find(message.gameId, message.roomId)
     const verdict = hosted ? await hosted.admit(message) : 'elsewhere'
     this.nodes.send(from, { t: 'verdict', ask: message.ask, verdict })

@@ -42,6 +42,7 @@ export type ServerMessage =
   | { t: 'presence'; id: string; data: unknown }
   | { t: 'profile'; id: string; name: string; imageUrl: string | null }
   | { t: 'pong'; id: unknown; now: number }
+  | { t: 'ack'; taken: number }
   | { t: 'error'; code: ErrorCode; message: string; version?: number }
 
 const FINAL_TEXT = 0x81

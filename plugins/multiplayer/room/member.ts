@@ -25,13 +25,22 @@ export class Member {
   readonly index: number
   readonly joinedAt: Date
   /** The token with which this player can resume. */
-  readonly resumeToken: string
+  resumeToken: string
   readonly budget: Budget
   data: unknown = null
   /** Null while the socket is away. */
   link: Link | null
-  /** The time until which the place of an away player is kept, in ms since 1970. */
+  /** When the socket was lost, and until when the place is kept, in ms since 1970. */
+  awaySince = 0
   awayUntil = 0
+  /** Whether the player's page was closed or loaded again, so that a short while shows which. */
+  hasUnloaded = false
+
+  /** The number of frames that the room has taken from this player, over all connections. */
+  taken: number
+  /** The value of `taken` of which the client knows, and whether the client asks for it. */
+  acknowledged: number
+  acks = false
 
   // The outbox uses these fields for each player (see there).
   /** The ordinal of the last entry before this player, or their current connection, joined. */
@@ -46,6 +55,7 @@ export class Member {
   constructor(
     fields: Pick<Member, 'account' | 'id' | 'index' | 'joinedAt' | 'resumeToken' | 'budget' | 'link'> & {
       data?: unknown
+      taken?: number | undefined
     },
   ) {
     this.account = fields.account
@@ -56,6 +66,8 @@ export class Member {
     this.budget = fields.budget
     this.link = fields.link
     this.data = fields.data ?? null
+    this.taken = fields.taken ?? 0
+    this.acknowledged = this.taken
   }
 
   /** The player in the form that the others receive. */

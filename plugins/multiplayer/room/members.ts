@@ -50,6 +50,34 @@ export class Members {
     }))
   }
 
+  /**
+   * Returns the place that an account may take back without a token: after a crash, a reload, or on another device. A
+   * place that is away comes first.
+   */
+  seatOf({ sub, guest }: Pick<Account, 'sub' | 'guest'>): Member | null {
+    if (guest) return null
+    let seat: Member | null = null
+    for (const member of this.byId.values()) {
+      if (member.account.sub === sub && (!seat || (seat.link && !member.link))) seat = member
+    }
+    return seat
+  }
+
+  /** The first player who is connected, or else the first. */
+  get nextHost(): Member | undefined {
+    const members = [...this.byId.values()]
+    return members.find(({ link }) => link) ?? members[0]
+  }
+
+  /**
+   * Whether all players have closed their pages. Who of them comes back finds the room as it was; to others it is a former
+   * room.
+   */
+  get isAbandoned(): boolean {
+    for (const { link, hasUnloaded } of this.byId.values()) if (link || !hasUnloaded) return false
+    return this.#reserved.size === 0
+  }
+
   has(sub: string): boolean {
     for (const { account } of this.byId.values()) if (account.sub === sub) return true
     return false
@@ -93,7 +121,10 @@ export class Members {
     return { id: `p${(++this.#ids).toString(36)}`, index, joinedAt }
   }
 
-  add(fields: Place & Pick<Member, 'account' | 'resumeToken' | 'link'> & { data?: unknown }, now: number): Member {
+  add(
+    fields: Place & Pick<Member, 'account' | 'resumeToken' | 'link'> & { data?: unknown; taken?: number | undefined },
+    now: number,
+  ): Member {
     const budget = new Budget(this.#rate.messagesPerSecond, this.#rate.messageBurst, now)
     const member = new Member({ ...fields, budget })
     this.byId.set(member.id, member)
@@ -145,11 +176,12 @@ export class Members {
     }
   }
 
-  /** Returns what another node needs, beside the room's rules. */
-  save(): Omit<Roster, 'host' | 'locked'> {
-    const members = Array.from(this.byId.values(), ({ account, id, index, joinedAt, resumeToken, data }) => ({
-      ...{ account, id, index, resumeToken, data },
+  /** Returns what another node needs, beside the room's rules. @param numbers of the players' last frames, if known */
+  save(numbers: ReadonlyMap<string, number> | null): Omit<Roster, 'host' | 'locked'> {
+    const members = Array.from(this.byId.values(), ({ account, id, index, joinedAt, resumeToken, data, taken }) => ({
+      ...{ account, id, index, resumeToken, data, taken },
       joinedAt: joinedAt.toISOString(),
+      ...(numbers ? { sequence: numbers.get(id) as number } : {}),
     }))
     return { banned: [...this.#banned], ids: this.#ids, moves: this.moves, members }
   }

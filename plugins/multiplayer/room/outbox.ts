@@ -176,6 +176,15 @@ export class Batch {
   }
 }
 
+/** More frames than any node sends to one player, but small enough that the numbers stay integers after many moves. */
+const NUMBERS_A_NODE = 1e11
+/** Two nodes may start from the same record, when a lease lapses. Different fences keep their numbers apart. */
+const BY_FENCE = { distance: 1e8, values: 997 }
+
+/** Returns the number before that of the first frame that a node sends after so many moves, under a fence. */
+export const firstNumber = (moves: number, fence: number): number =>
+  moves * NUMBERS_A_NODE + (fence % BY_FENCE.values) * BY_FENCE.distance
+
 const NOTHING = Buffer.alloc(0)
 
 const joined = (entries: Entry[]): Buffer =>

@@ -1,36 +1,20 @@
 import type { Clock } from '../../../core/clock.ts'
-import { binaryFrame, type Frame, frameOf, joinFrames, type LeaveReason, type ServerMessage } from './frames.ts'
+import { Acknowledgements } from './acknowledgements.ts'
+import { Actions, type Fault } from './actions.ts'
+import { binaryFrame, type Frame, frameOf, joinFrames, type LeaveReason } from './frames.ts'
 import { CLOSE, type RoomLimits } from './limits.ts'
 import type { Account, Link, Member } from './member.ts'
 import { Members, type Place, type Reservation } from './members.ts'
-import { type ClientMessage, parseMessage } from './messages.ts'
-import { type Batch, Outbox } from './outbox.ts'
+import { parseMessage } from './messages.ts'
+import { type Batch, firstNumber, Outbox } from './outbox.ts'
+import type { Refusal, RoomParts } from './parts.ts'
 import type { ScriptEvents } from './script-events.ts'
 import type { Change, Roster, Snapshot } from './snapshot.ts'
 import { SharedState } from './state.ts'
 import { welcomeFrame } from './welcome.ts'
 
-/** The dependencies of a room. */
-export interface RoomParts {
-  clock: Clock
-  limits: RoomLimits
-  newToken: () => string
-  /** Called when the room has its first pending frame, or a change without one. The owner then calls `seal` soon. */
-  wake: () => void
-  /** Whether the owner calls `takeChanges`. */
-  durable: boolean
-}
-
-/** More frames than any node sends to one player, but small enough that the numbers stay integers after many moves. */
-const NUMBERS_A_NODE = 1e11
-/** Two nodes may start from the same record, when a lease lapses. Different fences keep their numbers apart. */
-const BY_FENCE = { distance: 1e8, values: 997 }
-
-type Fault = Omit<Extract<ServerMessage, { t: 'error' }>, 't'>
-
-export type Refusal = 'full' | 'locked' | 'kicked'
-
-const BY_SCRIPT: Fault = { code: 'not_host', message: 'Only the script of the room may do this.' }
+/** The time in which a page that was loaded again takes its place back. */
+const UNLOADED_MS = 5000
 
 /**
  * One room, protocol 1: messages in, messages out. It has no sockets and no timers; the time comes from a clock. Its
@@ -54,22 +38,32 @@ export class Room {
   readonly #limits: RoomLimits
   readonly #newToken: () => string
   readonly #wake: () => void
+  readonly #onEmpty: () => void
   readonly #durable: boolean
   readonly members: Members
   readonly #outbox: Outbox
   readonly #state: SharedState
+  readonly #actions: Actions
+  readonly #acknowledgements: Acknowledgements
+  /** The number of changes that a storage has to know of. */
+  revision = 0
   #rosterChanged = false
   #writes: Change[] = []
+  /** The numbers of the last frames of the players, when the room takes nothing more. */
+  #finalNumbers: Map<string, number> | null = null
 
-  constructor(id: string, { clock, limits, newToken, wake, durable }: RoomParts) {
+  constructor(id: string, { clock, limits, newToken, wake, onEmpty, durable }: RoomParts) {
     this.id = id
     this.#clock = clock
     this.#limits = limits
     this.#newToken = newToken
     this.#wake = wake
+    this.#onEmpty = onEmpty
     this.#durable = durable
     this.members = new Members(limits)
     this.#outbox = new Outbox(this.members.byId, { frames: limits.replayFrames, bytes: limits.replayBytes }, wake)
+    this.#actions = new Actions(this, { outbox: this.#outbox, limits, clock })
+    this.#acknowledgements = new Acknowledgements(this.#outbox, limits.messageBurst)
     this.#state = new SharedState(limits.stateBytes)
     this.capacity = limits.players
   }
@@ -92,16 +86,38 @@ export class Room {
     return changes
   }
 
-  /** Returns the whole room as JSON text of a `Snapshot`. */
+  /** Notes a change of what a snapshot has beside the state. */
+  changed(): void {
+    this.revision++
+    this.#rosterChanged = this.#durable
+  }
+
+  /**
+   * Ends the room for this process: it takes nothing more from players. If nothing is said either, a client that has
+   * received all until here misses nothing when the room goes on elsewhere.
+   */
+  freeze(): void {
+    const numbers = Array.from(
+      this.members.byId.values(),
+      (member) => [member.id, this.#outbox.sequenceOf(member)] as const,
+    )
+    this.#finalNumbers ??= new Map(numbers)
+  }
+
+  get isFrozen(): boolean {
+    return this.#finalNumbers !== null
+  }
+
+  /** Returns the whole room as JSON of a `Snapshot`. */
   snapshot(): string {
     const head = JSON.stringify({ roster: this.#roster(), version: this.#state.version })
     return `${head.slice(0, -1)},"state":${this.#state.toJson()}}`
   }
 
   /**
-   * Restores a room from another node. Every player is away, and may return within the usual time, but starts without a
-   * replay, since the other node's last messages are unknown. Frame numbers therefore start above any that the other
-   * node can have used. @param fence of this node's lease
+   * Restores a room from another node, or from before a restart. Every player is away, and may return within the usual
+   * time. Without the numbers that `freeze` notes, players start without a replay, and frame numbers above any that the
+   * other node can have used. @param fence of this node's lease
    */
   restore({ roster, state, version }: Snapshot, fence = 0): void {
     this.#state.restore(state, version)
@@ -110,10 +126,14 @@ export class Room {
     const now = this.#clock.now().getTime()
     this.members.restore(roster, (saved) => {
       const member = this.members.add(saved, now)
+      member.awaySince = now
       member.awayUntil = now + this.#limits.resumeSeconds * 1000
-      const start = (fence % BY_FENCE.values) * BY_FENCE.distance
-      this.#outbox.begin(member, this.members.moves * NUMBERS_A_NODE + start)
+      this.#outbox.begin(member, saved.sequence ?? firstNumber(this.members.moves, fence))
     })
+  }
+
+  get stateVersion(): number {
+    return this.#state.version
   }
 
   /** The shared state as JSON text. */
@@ -147,26 +167,31 @@ export class Room {
   }
 
   /** Takes the place that was reserved for a player, whose socket is open now. Null: it is not kept any more. */
-  claim(token: string, account: Account, link: Link): Member | null {
+  claim(token: string, account: Account, link: Link, acks = false): Member | null {
     const reservation = this.members.claim(token, account)
     if (!reservation) return null
     const { id, index, joinedAt } = reservation.player
-    const member = this.#enter(reservation.account, { id, index, joinedAt: new Date(joinedAt) }, link)
+    const member = this.#enter(reservation.account, { id, index, joinedAt: new Date(joinedAt) }, link, acks)
     for (const frame of reservation.frames) this.#outbox.tell(member, frame)
     return member
   }
 
-  /** Adds a player. The caller has called `refusal` in the same tick. */
-  join(account: Account, link: Link): Member {
-    return this.#enter(account, this.members.newPlace(this.#clock.now()), link)
+  /**
+   * Adds a player. The caller has called `refusal` in the same tick.
+   *
+   * @param acks whether the client wants to know how many of its frames the room has taken
+   */
+  join(account: Account, link: Link, acks = false): Member {
+    return this.#enter(account, this.members.newPlace(this.#clock.now()), link, acks)
   }
 
-  #enter(account: Account, place: Place, link: Link): Member {
+  #enter(account: Account, place: Place, link: Link, acks: boolean): Member {
     const fields = { account, ...place, resumeToken: this.#newToken(), link }
     const member = this.members.add(fields, this.#clock.now().getTime())
+    member.acks = acks
     this.#outbox.begin(member)
     this.host ||= member.id
-    this.#rosterChanged = this.#durable
+    this.changed()
     this.#outbox.answer(member, this.#welcome(member, 0, null))
     this.#outbox.tellOthers(member, frameOf({ t: 'join', player: member.player }))
     return member
@@ -178,56 +203,90 @@ export class Room {
    *
    * @param received number of the last frame the client has; null: all that was sent before the socket was lost
    */
-  resume(member: Member, link: Link, received: number | null): void {
+  resume(member: Member, link: Link, received: number | null, acks = false): void {
     const old = member.link
     // The old socket may not have noticed the loss yet: phones change networks silently.
-    if (old) this.#outbox.part(member, old, { code: CLOSE.replaced, reason: 'resumed elsewhere' })
+    if (old) this.#outbox.part(member, old, { code: CLOSE.resumed, reason: 'resumed elsewhere' })
     const sequence = this.#outbox.sequenceOf(member)
     const from = received ?? (old ? sequence - this.#outbox.pendingFor(member) : member.sequenceAtDrop)
     const missed = this.#outbox.after(member, from)
-    member.link = link
-    this.#outbox.listen(member)
+    this.#connect(member, link, acks)
     const welcome = this.#welcome(member, missed ? from : sequence, missed ? missed.length : null)
     this.#outbox.answer(member, joinFrames([welcome, ...(missed ?? [])]))
     if (!old) this.#outbox.tellOthers(member, frameOf({ t: 'back', id: member.id }))
   }
 
+  /**
+   * Gives a player's place to another connection of the same account, which knows nothing of it: after a reload, or on
+   * another device. The former connection ends for good.
+   */
+  takeSeat(member: Member, link: Link, acks = false): void {
+    const old = member.link
+    // Clients of an earlier version know 4002 as an end.
+    const code = member.acks ? CLOSE.replaced : CLOSE.resumed
+    if (old) this.#outbox.part(member, old, { code, reason: 'replaced' })
+    member.resumeToken = this.#newToken()
+    this.changed()
+    this.#connect(member, link, acks)
+    this.#outbox.answer(member, this.#welcome(member, this.#outbox.sequenceOf(member), null))
+    if (!old) this.#outbox.tellOthers(member, frameOf({ t: 'back', id: member.id }))
+  }
+
+  #connect(member: Member, link: Link, acks: boolean): void {
+    member.link = link
+    member.hasUnloaded = false
+    member.acks = acks
+    member.acknowledged = member.taken
+    this.#outbox.listen(member)
+  }
+
   /** Shows the present name and picture of an account, which may be in the room more than once, or not at all. */
   show(account: Omit<Account, 'guest'>): void {
     for (const { id, player } of this.members.show(account)) {
-      this.#rosterChanged = this.#durable
+      this.changed()
       this.#outbox.tellAll(frameOf({ t: 'profile', id, name: player.name, imageUrl: player.imageUrl }))
     }
   }
 
   /**
    * Handles a lost socket. The player's place is kept for a while. It is ignored if the player has another socket now.
+   *
+   * @param hasUnloaded whether the page was closed or loaded again; the place is then kept for 5 s
    */
-  drop(member: Member, link: Link): void {
-    if (member.link !== link) return
+  drop(member: Member, link: Link, hasUnloaded = false): void {
+    if (member.link !== link || this.isFrozen) return
     member.link = null
-    member.awayUntil = this.#clock.now().getTime() + this.#limits.resumeSeconds * 1000
+    member.hasUnloaded = hasUnloaded
+    member.awaySince = this.#clock.now().getTime()
+    member.awayUntil = member.awaySince + (hasUnloaded ? UNLOADED_MS : this.#limits.resumeSeconds * 1000)
     member.sequenceAtDrop = this.#outbox.sequenceOf(member) - this.#outbox.pendingFor(member)
     this.#outbox.tellOthers(member, frameOf({ t: 'away', id: member.id }))
   }
 
   /** Removes a player permanently. It is ignored if the player has left already or has another socket. */
   leave(member: Member, link: Link | null, reason: LeaveReason): void {
-    if (member.link === link) this.#remove(member, reason)
+    if (member.link === link && !this.isFrozen) this.#remove(member, reason)
   }
 
-  /** Removes players who have been away for too long. */
+  /** Removes players who have been away for too long, and acknowledges the frames of the others. */
   sweep(): void {
+    if (this.isFrozen) return
     const now = this.#clock.now().getTime()
+    for (const member of this.members.byId.values()) this.#acknowledgements.send(member)
     for (const member of [...this.members.byId.values()]) {
       if (!member.link && member.awayUntil <= now) this.#remove(member, 'timeout')
     }
     for (const kept of this.members.reservations) if (kept.until <= now) this.release(kept, 'timeout')
+    const host = this.members.byId.get(this.host)
+    if (!host || host.link || now - host.awaySince < this.#limits.hostPatienceSeconds * 1000) return
+    const { nextHost: next } = this.members
+    if (next?.link) this.#setHost(next.id)
   }
 
   /** Relays binary data from a player to everyone else without parsing it, or gives it to the script. */
   receiveBinary(member: Member, bytes: Buffer): void {
     if (!this.spend(member)) return
+    this.#acknowledgements.take(member)
     this.script?.binary(member.id, bytes)
     if (this.script?.relay ?? true) this.#outbox.tellOthers(member, binaryFrame(member.index, bytes))
   }
@@ -235,9 +294,10 @@ export class Room {
   /** Handles a text frame from a player. */
   receive(member: Member, text: string): void {
     if (!this.spend(member)) return
+    this.#acknowledgements.take(member)
     const message = parseMessage(text)
     const fault =
-      typeof message === 'string' ? { code: 'invalid_message' as const, message } : this.#act(member, message)
+      typeof message === 'string' ? { code: 'invalid_message' as const, message } : this.#actions.apply(member, message)
     // The error goes to one client only, so it is not part of the order and has no number.
     if (fault) this.#outbox.answer(member, frameOf({ t: 'error', ...fault }))
   }
@@ -248,7 +308,7 @@ export class Room {
    * @returns whether it counts
    */
   spend(member: Member): boolean {
-    if (!member.link) return false
+    if (!member.link || this.isFrozen) return false
     this.taken++
     if (member.budget.take(this.#clock.now().getTime())) return true
     const frame = frameOf({ t: 'error', code: 'rate_limited', message: 'Too many messages.' })
@@ -257,66 +317,13 @@ export class Room {
     return false
   }
 
-  #act(member: Member, message: ClientMessage): Fault | null {
-    switch (message.t) {
-      case 'send':
-        this.script?.message(member.id, message.type, message.data)
-        if (this.script?.relay ?? true) this.#relay(member, message)
-        return null
-      case 'state':
-        return this.#write(member, message)
-      case 'presence': {
-        const frame = frameOf({ t: 'presence', id: member.id, data: message.data })
-        if (frame.length > this.#limits.presenceBytes) {
-          return { code: 'presence_too_large', message: 'The presence is too large.' }
-        }
-        this.script?.presence(member.id, message.data)
-        if (this.script && !this.script.relay) return null
-        member.data = message.data
-        this.#outbox.tellAll(frame)
-        return null
-      }
-      case 'ping':
-        this.#outbox.answer(member, frameOf({ t: 'pong', id: message.id, now: this.#clock.now().getTime() }))
-        return null
-      default:
-        if (this.script) return BY_SCRIPT
-        if (member.id !== this.host) return { code: 'not_host', message: 'Only the host may do this.' }
-        return this.#actAsHost(member, message)
-    }
-  }
-
-  #relay(member: Member, { type, data, to }: Extract<ClientMessage, { t: 'send' }>): void {
-    const frame = frameOf({ t: 'msg', from: member.id, type, data })
-    if (to === 'others') {
-      this.#outbox.tellOthers(member, frame)
-    } else if (to === 'all') {
-      this.#outbox.tellAll(frame)
-    } else {
-      for (const id of to === 'host' ? [this.host] : new Set(to)) {
-        const recipient = this.members.byId.get(id)
-        if (recipient) this.#outbox.tell(recipient, frame)
-      }
-    }
-  }
-
-  #write(member: Member, { set, del, if: expected }: Extract<ClientMessage, { t: 'state' }>): Fault | null {
-    const { version } = this.#state
-    if (this.script && !this.script.clientState) {
-      return { code: 'read_only', message: 'Only the script of the room writes the state.', version }
-    }
-    if (expected !== null && expected !== version) {
-      return { code: 'conflict', message: 'The state has another version.', version }
-    }
-    return this.writeState(member.id, set, del)
-  }
-
   /** Writes the shared state. @param from a player's id; null for the script @returns why it was not written, or null */
   writeState(from: string | null, set: Record<string, unknown>, del: string[]): Fault | null {
     if (!this.#state.write(set, del)) {
       const { version } = this.#state
       return { code: 'state_too_large', message: 'The state would become too large.', version }
     }
+    this.revision++
     if (this.#durable) this.#writes.push({ set, del, version: this.#state.version })
     this.#outbox.tellAll(frameOf({ t: 'state', from, set, del, version: this.#state.version }))
     if (this.script?.clientState) this.script.written(set, del)
@@ -335,7 +342,7 @@ export class Room {
 
   setLocked(locked: boolean): void {
     this.locked = locked
-    this.#rosterChanged = this.#durable
+    this.changed()
     // Nobody is told, so no frame does this.
     if (this.#durable) this.#wake()
   }
@@ -355,46 +362,38 @@ export class Room {
     this.#remove(member, 'kicked')
   }
 
-  #actAsHost(host: Member, message: Extract<ClientMessage, { t: 'kick' | 'host' | 'lock' }>): Fault | null {
-    if (message.t === 'lock') {
-      this.setLocked(message.locked)
-      return null
-    }
-    const other = this.members.byId.get(message.id)
-    if (!other) return { code: 'no_such_player', message: 'There is no such player in the room.' }
-    if (message.t === 'kick') {
-      // A host who kicks their own account may return. Other accounts are banned while the room exists.
-      if (other.account.sub !== host.account.sub) this.members.ban(other.account.sub)
-      this.kick(other.id)
-    } else this.makeHost(other.id)
-    return null
-  }
-
   #remove(member: Member, reason: LeaveReason): void {
     if (!this.members.byId.delete(member.id)) return
     member.link = null
-    this.#rosterChanged = this.#durable
+    this.changed()
     this.#outbox.tellAll(frameOf({ t: 'leave', id: member.id, reason }))
     this.script?.left(member.id, reason)
-    if (member.id !== this.host) return
-    const members = [...this.members.byId.values()]
-    const next = members.find((other) => other.link) ?? members[0]
-    if (next) this.#setHost(next.id)
-    else this.host = ''
+    if (member.id === this.host) {
+      const { nextHost: next } = this.members
+      if (next) this.#setHost(next.id)
+      else this.host = ''
+    }
+    if (this.size === 0) this.#onEmpty()
   }
 
   #setHost(id: string): void {
     this.host = id
-    this.#rosterChanged = this.#durable
+    this.changed()
     this.#outbox.tellAll(frameOf({ t: 'host', id }))
   }
 
   #roster(): Roster {
-    return { host: this.host, locked: this.locked, ...this.members.save() }
+    const numbers = this.#finalNumbers
+    const isFinal = [...this.members.byId.values()].every(
+      (member) => numbers?.get(member.id) === this.#outbox.sequenceOf(member),
+    )
+    return { host: this.host, locked: this.locked, ...this.members.save(isFinal ? numbers : null) }
   }
 
   #welcome(member: Member, sequence: number, replay: number | null): Frame {
     const now = this.#clock.now().getTime()
-    return welcomeFrame(this, member, { version: this.#state.version, sequence, replay, now })
+    const { messagesPerSecond, messageBurst } = this.#limits
+    const moment = { version: this.#state.version, sequence, replay, now, taken: member.taken }
+    return welcomeFrame(this, member, { ...moment, limits: { messagesPerSecond, messageBurst } })
   }
 }

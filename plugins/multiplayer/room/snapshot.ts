@@ -19,6 +19,10 @@ export interface SavedMember {
   joinedAt: string
   resumeToken: string
   data: unknown
+  /** The number of frames that the room had taken from the player. Older nodes leave it out. */
+  taken?: number
+  /** The number of the last frame that was sent to the player, if nothing was said after it. */
+  sequence?: number
 }
 
 /** A change that a room must store before it notifies anybody. */

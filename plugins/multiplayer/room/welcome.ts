@@ -8,7 +8,7 @@ interface Entered {
   locked: boolean
   /** The room's script, if it runs one. */
   script: object | null
-  members: { players: RoomPlayer[] }
+  members: { byId: ReadonlyMap<string, { player: RoomPlayer; link: object | null }> }
   /** The shared state, which is kept as JSON text. */
   stateJson: string
 }
@@ -21,6 +21,10 @@ interface Moment {
   /** The number of missed frames that follow; null when the client must begin anew. */
   replay: number | null
   now: number
+  /** The number of this player's frames that the room has taken. */
+  taken: number
+  /** What the room takes from one connection. */
+  limits: { messagesPerSecond: number; messageBurst: number }
 }
 
 /** Builds the first message to a player. */
@@ -30,6 +34,7 @@ export function welcomeFrame(
   moment: Moment,
 ): Frame {
   const room = { id, host, capacity, locked, ...(script ? { script: true } : {}) }
-  const head = JSON.stringify({ t: 'welcome', v: 1, you, room, players: members.players, resume, ...moment })
+  const players = Array.from(members.byId.values(), ({ player, link }) => ({ ...player, away: link === null }))
+  const head = JSON.stringify({ t: 'welcome', v: 1, you, room, players, resume, ...moment })
   return textFrame(`${head.slice(0, -1)},"state":${stateJson}}`)
 }

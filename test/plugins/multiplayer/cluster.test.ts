@@ -216,7 +216,7 @@ t.test('rooms over two nodes', { skip: needsPostgres.skip || needsRedis.skip, ti
   const headers = { authorization: `Bearer ${made.body.token}` }
   const created = await ask(one, 'POST', '/api/games', { body: { title: 'Duo', description: 'Two dots.' }, headers })
   t.equal(created.status, 201)
-  const settings = { multiplayer: { guests: true } }
+  const settings = { multiplayer: { guests: true, hostPatienceSeconds: 600 } }
   t.equal((await ask(one, 'PATCH', `/api/games/${created.body.id}`, { body: { settings }, headers })).status, 200)
   const game = `${created.body.slug}.${PORTAL}`
   const enter = (node: Server, room: string) => new Player(t, nodes, game).enter(node, room)

@@ -1,6 +1,5 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { systemClock } from '../../../core/clock.ts'
 import type { Bus } from '../../../core/events.ts'
 import local from '../../../drivers/bus/local.ts'
 import type { RoomStore } from '../../../plugins/multiplayer/hosting/hosted-room.ts'
@@ -98,7 +97,7 @@ t.test(
       [other, host],
     ] as const) {
       const roomId = noticing === host ? 'one' : 'two'
-      const { room } = host.rooms.open('game', roomId, { maxPlayers: 10 })
+      const { room } = host.rooms.open('game', roomId, { maxPlayers: 10, hostPatienceSeconds: 5 })
       const link = new SilentLink()
       other.relay.join(host.id, { gameId: 'game', roomId, account: accountOf('ada'), resume: null }, link)
       await until(() => link.received.length > 0)
@@ -119,19 +118,21 @@ t.test('whoever enters a room while several empty ones are released gets one tha
   }
   const [{ peers }] = await startPeers(t, slow, 1)
   const { rooms } = startScripts(t)
-  const ownership = new Ownership(slow, peers, rooms, systemClock)
-  const enter = (roomId: string) => ownership.find({ scope: 'game', roomId, maxPlayers: 10, script: async () => null })
+  const ownership = new Ownership(slow, peers, rooms, null)
+  const released: Promise<void>[] = []
+  rooms.onEnded = (hosted) => released.push(ownership.release([hosted]))
+  const enter = (roomId: string) =>
+    ownership.find({ scope: 'game', roomId, maxPlayers: 10, hostPatienceSeconds: 5, script: async () => null })
   for (const name of ['first', 'second']) {
     const hosted = await enter(name)
-    if (typeof hosted !== 'string') hosted.reservedUntil = 0
+    if (typeof hosted !== 'string') hosted.unreserve()
   }
-  const gone = rooms.sweep()
-  t.equal(gone.length, 2)
-  const released = ownership.release(gone)
+  rooms.sweep()
+  t.equal(released.length, 2)
   const entered = enter('second')
   await turn()
   held.resolve()
-  await released
+  await Promise.all(released)
   t.equal(await entered, rooms.find('game', 'second'))
   t.ok(await bus.load('room/game/second'), 'another node can continue it')
   t.equal(await bus.load('room/game/first'), null)
@@ -150,7 +151,7 @@ t.test('a lock is stored, although nobody is told of it', async (t) => {
     },
   }
   const { rooms } = startScripts(t)
-  const { room } = rooms.open('game', 'lobby', { maxPlayers: 10, store })
+  const { room } = rooms.open('game', 'lobby', { maxPlayers: 10, hostPatienceSeconds: 5, store })
   const ada = room.join(accountOf('ada'), new SilentLink())
   await until(() => stored.length === 1)
   const lock = (locked: boolean) => room.receive(ada, JSON.stringify({ t: 'lock', locked }))

@@ -1,76 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
-import type { RoomLimits } from '../../../plugins/multiplayer/room/limits.ts'
-import type { Link, Member } from '../../../plugins/multiplayer/room/member.ts'
-import { Room } from '../../../plugins/multiplayer/room/room.ts'
+import type { Member } from '../../../plugins/multiplayer/room/member.ts'
 import { type Snapshot, snapshotFrom } from '../../../plugins/multiplayer/room/snapshot.ts'
-import { manualClock } from '../../kit/driver-context.ts'
 import { SEED } from '../../kit/seed.ts'
-import { framesIn } from './kit.ts'
-
-const LIMITS: RoomLimits = {
-  players: 5,
-  messagesPerSecond: 60,
-  messageBurst: 120,
-  stateBytes: 1000,
-  presenceBytes: 200,
-  resumeSeconds: 30,
-  replayFrames: 256,
-  replayBytes: 100_000,
-}
-
-/** Records the frames of one connection. The room sends frames before the test reads them. */
-class RecordingLink implements Link {
-  /** The frames sent so far. */
-  // biome-ignore lint/suspicious/noExplicitAny: frames of any type
-  readonly arrived: any[] = []
-  readonly #room: () => Room
-  closed: number | null = null
-
-  constructor(room: () => Room) {
-    this.#room = room
-  }
-
-  write(bytes: Buffer): void {
-    if (this.closed !== null) throw new Error('Something was sent after the end.')
-    this.arrived.push(...framesIn(bytes))
-  }
-
-  close(code: number): void {
-    if (this.closed !== null) throw new Error('Closed twice.')
-    this.closed = code
-  }
-
-  get received() {
-    this.#room().seal()?.deliver()
-    return this.arrived
-  }
-
-  /** Returns the frames received since the last call. */
-  take() {
-    return this.received.splice(0)
-  }
-}
-
-function makeRoom(limits: Partial<RoomLimits> = {}, tokenName = 'token') {
-  const clock = manualClock()
-  let tokens = 0
-  const room = new Room('lobby', {
-    clock,
-    limits: { ...LIMITS, ...limits },
-    newToken: () => `${tokenName}${++tokens}`,
-    wake: () => {},
-    durable: true,
-  })
-  const newConnection = () => new RecordingLink(() => room)
-  const enter = (sub: string) => {
-    const connection = newConnection()
-    const member = room.join({ sub, name: sub.toUpperCase(), imageUrl: null, guest: false }, connection)
-    const say = (message: unknown) => room.receive(member, JSON.stringify(message))
-    return { connection, member, say }
-  }
-  return { room, clock, enter, newConnection }
-}
+import { makeRoom, type RecordingLink } from './room-kit.ts'
 
 t.test('who comes in is welcomed, and the others hear of it', async (t) => {
   const { enter, clock } = makeRoom()
@@ -411,7 +344,7 @@ t.test('any interleaving: one order for all, one host, growing versions, silence
   }
 
   const play = (script: Step[]) => {
-    const limits = { replayFrames: 6, messageBurst: 1000 }
+    const limits = { replayFrames: 6, messageBurst: 1000, hostPatienceSeconds: 5 }
     let { room, clock, enter, newConnection } = makeRoom(limits)
     const kept = [room.snapshot()]
     const followers: Follower[] = []

@@ -342,6 +342,17 @@ t.test('a connection that answers no pings is dropped', async (t) => {
   t.equal(await dead.closed, 1006)
 })
 
+t.test('a server that stood still reads the answers to its pings before it drops anybody', async (t) => {
+  const { ada, open } = await withPlayers(t, {}, { config: { limits: { roomPingSeconds: 1 } } })
+  const player = open(ada)
+  await player.enter()
+  await once(player.socket, 'ping')
+  // The answer is sent, and waits unread when the next ping is due.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2200)
+  player.say({ t: 'ping', id: 1 })
+  t.match(await player.next('pong'), { id: 1 })
+})
+
 t.test('a busy room collects what it says, and nothing is lost or changes its order', async (t) => {
   const limits = { roomMessagesPerSecond: 100_000, roomMessageBurst: 100_000, roomSocketsPerPlayer: 20 }
   const { platform, ada, bob, open } = await withPlayers(t, {}, { config: { limits } })

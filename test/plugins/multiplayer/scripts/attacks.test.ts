@@ -92,7 +92,6 @@ async function run(attack: (typeof attacks)[0], scripts: ReturnType<typeof start
     return 'ends'
   }
   hosted.room.leave(eve.member, eve, 'left')
-  hosted.reservedUntil = 0
   scripts.rooms.sweep()
   return 'lives'
 }

@@ -95,7 +95,7 @@ export function startScripts(
   async function open(source: string, { game = 'game', room = 'lobby' } = {}): Promise<HostedRoom> {
     loaded = scriptOf(source)
     const script = await scripts.scriptFor(game, { from: 'live' })
-    return rooms.open(game, room, { maxPlayers: 100, script })
+    return rooms.open(game, room, { maxPlayers: 100, hostPatienceSeconds: 5, script })
   }
 
   /** Enters a room, which must admit the player. */

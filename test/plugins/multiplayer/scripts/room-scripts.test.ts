@@ -136,7 +136,8 @@ t.test('whoever only asks whether they may join takes no place, and has left aga
   const ada = await enter(hosted, 'ada')
   t.same((await ada.next('log')).data, ['+bob', '-bob', 'left', '+bob', '-bob', 'left', '+eve', '+ada'])
   hosted.room.drop(ada.member, ada)
-  t.same(await ask('ada'), { refusal: 'full' })
+  t.same(await ask('dan'), { refusal: 'full' })
+  t.same(await ask('ada'), { refusal: null }, 'an account takes its own place back')
   t.same(await ask('ada', ada.member.resumeToken), { refusal: null }, 'with their token they are known')
   t.equal(hosted.room.members.taken, 1)
   t.equal(rooms.find('game', 'lobby'), hosted)
@@ -146,21 +147,21 @@ t.test('a room stays when all its players leave while another one comes', async 
   const { open, enter, rooms } = startScripts(t)
   const hosted = await open('export const join = () => {}')
   const ada = await enter(hosted)
-  hosted.room.leave(ada.member, ada, 'left')
   const entering = enter(hosted)
-  t.same(rooms.sweep(), [], 'the script is being asked')
+  hosted.room.leave(ada.member, ada, 'left')
+  t.equal(rooms.find('game', 'lobby'), hosted, 'the script is being asked')
   const { member } = await entering
-  t.same(rooms.sweep(), [])
+  rooms.sweep()
   t.equal(rooms.find('game', 'lobby'), hosted)
 
   const account = { sub: 'late', name: 'Late', imageUrl: null, guest: false }
   const { reservation } = await hosted.admit({ account, resume: null })
   hosted.room.leave(member, member.link, 'left')
-  t.same(rooms.sweep(), [], 'a place is kept until the socket is open')
+  t.equal(rooms.find('game', 'lobby'), hosted, 'a place is kept until the socket is open')
   const late = new ScriptPlayer()
   late.member = hosted.room.claim(reservation as string, account, late) as Member
   hosted.room.leave(late.member, late, 'left')
-  t.same(rooms.sweep(), [hosted], 'then nobody is there')
+  t.equal(rooms.find('game', 'lobby'), undefined, 'then nobody is there')
 })
 
 t.test('ticks, timers and promises run; time stands still within a call', async (t) => {

@@ -89,7 +89,7 @@ t.test('a room continues from a snapshot on another node', async (t) => {
   t.same(ada.closed, { code: 1012, reason: 'moving' })
 
   const script = hosted.script?.script ?? null
-  const again = rooms.restore('game', 'lobby', { maxPlayers: 100, script }, texts)
+  const again = rooms.restore('game', 'lobby', { maxPlayers: 100, hostPatienceSeconds: 5, script }, texts)
   const member = again.room.members.resumable(ada.member.resumeToken, ada.member.account)
   t.ok(member)
   ada.closed = null

@@ -1,0 +1,47 @@
+import type { Test } from 'tap'
+import WebSocket from 'ws'
+
+/** A page's part in what the client of rooms does: a browser adds the page's host, origin and cookies. */
+interface Page {
+  port: number
+  headers: Record<string, string>
+}
+
+const pages = new Map<string, Page>()
+
+class PageSocket extends WebSocket {
+  constructor(address: string) {
+    const { pathname, search, hostname } = new URL(address)
+    const { port, headers } = pages.get(hostname) as Page
+    super(`ws://127.0.0.1:${port}${pathname}${search}`, { headers })
+    // ws throws an error that nobody listens to. The client learns by the close, as in a browser.
+    this.on('error', () => {})
+  }
+}
+
+/**
+ * Lets the client of rooms run here as in pages of a game, over real sockets. Each player has a page.
+ *
+ * @returns a function that opens a page, and returns its `origin` for `join`
+ */
+export function openPages(t: Test, port: number): (headers: Record<string, string>) => string {
+  const { WebSocket: before, fetch } = globalThis
+  Object.assign(globalThis, {
+    WebSocket: PageSocket,
+    fetch: (url: URL) => {
+      const page = pages.get(url.hostname)
+      return page
+        ? fetch(`http://127.0.0.1:${page.port}${url.pathname}${url.search}`, { headers: page.headers })
+        : fetch(url)
+    },
+  })
+  t.teardown(() => {
+    Object.assign(globalThis, { WebSocket: before, fetch })
+    pages.clear()
+  })
+  return (headers) => {
+    const name = `page${pages.size}`
+    pages.set(name, { port, headers })
+    return `http://${name}`
+  }
+}
