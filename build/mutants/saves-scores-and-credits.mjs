@@ -1,6 +1,20 @@
 /** Mistakes in what players keep and pay: saves, scores and credits. */
 export default [
   {
+    name: 'an entity tag that a proxy has rewritten names no version',
+    in: 'plugins/saves',
+    find: '/^(?:W\\/)?"([1-9][0-9]{0,9})(?:[-;.:]+[A-Za-z]+)*"$/',
+    replace: '/^"([1-9][0-9]{0,9})"$/',
+    tests: ['plugins/saves/saves'],
+  },
+  {
+    name: 'a save that the server keeps refusing is sent again at once',
+    in: 'clients/browser',
+    find: 'if (conflicts > 1) this.#putOff(',
+    replace: 'if (conflicts > 100) this.#putOff(',
+    tests: ['plugins/saves/proxies'],
+  },
+  {
     name: 'equal scores count as better ones',
     in: 'plugins/scores',
     find: 'e.sort_key >= k.leaf and e.sort_key < k.key)',

@@ -13,6 +13,7 @@ import { adopt, removeCopies } from './saves/account.ts'
 import { noteSent, resolveConflict } from './saves/conflicts.ts'
 import { setOnServer } from './saves/direct-write.ts'
 import { Listeners } from './saves/listeners.ts'
+import { FIRST_WAIT_MS, Pause, waitAfter } from './saves/pause.ts'
 import { Server } from './saves/server.ts'
 import { current, type Entry, type Pending, Store } from './saves/store.ts'
 import { SaveError, type SaveStatus, type SavesEvents, type SaveValue, type SetOptions } from './saves/types.ts'
@@ -27,8 +28,6 @@ export {
   type SetOptions,
 } from './saves/types.ts'
 
-const FIRST_WAIT_MS = 500
-const LONGEST_WAIT_MS = 30_000
 /** The time until a refused save is tried again, for example after the player has made room. */
 const REFUSED_MS = 60_000
 /** The longest time that a call waits to learn who is signed in. Then it is whoever was last. */
@@ -52,11 +51,13 @@ export class Saves {
   /** What waits on this device is not known before the first look. */
   #status: SaveStatus = 'saving'
   #sending: Promise<void> | null = null
-  #wake: (() => void) | null = null
+  readonly #pause = new Pause()
   #isRetryWanted = false
   /** The number of the change whose answer has not come yet. */
   #inFlight: number | null = null
   readonly #refusedUntil = new Map<string, number>()
+  /** The number of times that the server has refused a save in a row because of its version. */
+  readonly #conflicts = new Map<string, number>()
   /** The versions of the player's saves that the server has named, where the browser keeps no copy. */
   readonly #seen = new Map<string, number>()
 
@@ -247,7 +248,7 @@ export class Saves {
   /** Sends what waits, now. A call while changes are being sent makes them be looked at once more. */
   #retry(): void {
     this.#isRetryWanted = true
-    this.#wake?.()
+    this.#pause.shorten()
     this.#sending ??= this.#send()
       .catch((error) => {
         this.#setStatus('offline')
@@ -274,7 +275,7 @@ export class Saves {
       if (!entry) return this.#setStatus((await this.#waits(store)) ? 'offline' : 'saved')
       if (!this.#isConfirmed) {
         this.#setStatus('offline')
-        await this.#pause(attempt++, 0)
+        await this.#pause.wait(attempt++, { isShort: this.#isRetryWanted })
         continue
       }
       this.#setStatus('saving')
@@ -282,7 +283,7 @@ export class Saves {
       if (retryAfterMs === null) attempt = 0
       else {
         this.#setStatus('offline')
-        await this.#pause(attempt++, retryAfterMs)
+        await this.#pause.wait(attempt++, { leastMs: retryAfterMs, isShort: this.#isRetryWanted })
       }
     }
   }
@@ -324,14 +325,19 @@ export class Saves {
       return null
     }
     if (outcome.kind !== 'conflict') {
+      this.#conflicts.delete(key)
       await noteSent(store, entry, outcome)
       return null
     }
+    const conflicts = (this.#conflicts.get(key) ?? 0) + 1
+    this.#conflicts.set(key, conflicts)
     try {
       const ask = this.#listeners.last('conflict')
       const changed = (changedKey: string, changedValue: SaveValue) =>
         this.#listeners.emit('change', { key: changedKey, value: changedValue })
       await resolveConflict({ store, server: this.#server, ask, changed }, entry)
+      // The first resolution is sent at once. One that is refused again waits, and the others are sent meanwhile.
+      if (conflicts > 1) this.#putOff(key, waitAfter(conflicts - 2))
       return null
     } catch (error) {
       const isOtherPlayer = hasCode(error, OTHER_PLAYER)
@@ -345,9 +351,9 @@ export class Saves {
   }
 
   /** Lets a save wait. The others are sent meanwhile. */
-  #putOff(key: string): void {
-    this.#refusedUntil.set(key, performance.now() + REFUSED_MS)
-    setTimeout(() => this.#retry(), REFUSED_MS)
+  #putOff(key: string, ms = REFUSED_MS): void {
+    this.#refusedUntil.set(key, performance.now() + ms)
+    setTimeout(() => this.#retry(), ms)
   }
 
   /** Keeps a copy of what the server has, unless the game has changed it meanwhile. */
@@ -364,22 +370,6 @@ export class Saves {
         else changes.remove({ account, key })
       })
       .catch(() => {})
-  }
-
-  /** Waits longer after each failed attempt, or until `#retry`. */
-  async #pause(attempt: number, leastMs: number): Promise<void> {
-    if (this.#isRetryWanted && leastMs === 0) return
-    const ms = Math.max(leastMs, Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt) * (0.5 + Math.random() / 2))
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      this.#wake = () => {
-        // The server has said how long it needs.
-        if (leastMs > 0) return
-        clearTimeout(timer)
-        resolve()
-      }
-    })
-    this.#wake = null
   }
 
   #setStatus(status: SaveStatus, { ifNotSaved = false } = {}): void {
