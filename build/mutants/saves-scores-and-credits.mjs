@@ -1,6 +1,20 @@
 /** Mistakes in what players keep and pay: saves, scores and credits. */
 export default [
   {
+    name: 'what a closing page saves is not noted',
+    in: 'clients/browser',
+    find: 'localStorage.setItem(PREFIX + id,',
+    replace: 'String(PREFIX + id,',
+    tests: ['plugins/saves/last-moments'],
+  },
+  {
+    name: 'a slow answer shows the saves of whoever was last',
+    in: 'clients/browser',
+    find: 'await (this.#isOffline\n',
+    replace: 'await (!this.isConfirmed\n',
+    tests: ['plugins/saves/last-moments'],
+  },
+  {
     name: 'an entity tag that a proxy has rewritten names no version',
     in: 'plugins/saves',
     find: '/^(?:W\\/)?"([1-9][0-9]{0,9})(?:[-;.:]+[A-Za-z]+)*"$/',

@@ -8,16 +8,19 @@
  * What `set` has resolved for is on this device, and reaches the server: at once, when the network is back, or when a
  * page of the game opens again. Signed out it stays on the device, and goes to the account at the next sign-in.
  */
-import { FRAME_SESSION_CHANGED, frameSession } from './frame/hook.ts'
-import { adopt, removeCopies } from './saves/account.ts'
+import { FRAME_SESSION_CHANGED } from './frame/hook.ts'
 import { noteSent, resolveConflict } from './saves/conflicts.ts'
 import { setOnServer } from './saves/direct-write.ts'
+import { Journal, type JournalEntry } from './saves/journal.ts'
+import { LastWrites } from './saves/last-write.ts'
 import { Listeners } from './saves/listeners.ts'
 import { FIRST_WAIT_MS, Pause, waitAfter } from './saves/pause.ts'
-import { Server } from './saves/server.ts'
+import { CurrentPlayer } from './saves/player.ts'
+import { recover } from './saves/recover.ts'
+import { type Outcome, Server } from './saves/server.ts'
 import { current, type Entry, type Pending, Store } from './saves/store.ts'
 import { SaveError, type SaveStatus, type SavesEvents, type SaveValue, type SetOptions } from './saves/types.ts'
-import { decode, type Encoded, encode, mustBeKey } from './saves/values.ts'
+import { decode, type Encoded, encode, encodeNow, mustBeKey } from './saves/values.ts'
 
 export {
   type Conflict,
@@ -30,28 +33,30 @@ export {
 
 /** The time until a refused save is tried again, for example after the player has made room. */
 const REFUSED_MS = 60_000
-/** The longest time that a call waits to learn who is signed in. Then it is whoever was last. */
-const CONFIRM_MS = 1000
-const ACCOUNT = 'account'
 /** The player has signed out, or another one has signed in. */
 const OTHER_PLAYER = /^(unauthorized|other_player)$/
+
+/** A change that the game has asked for. */
+interface Change extends Pick<JournalEntry, 'key' | 'value' | 'setAt' | 'offset'> {
+  options: SetOptions
+}
 
 export class Saves {
   readonly #server = new Server()
   readonly #listeners = new Listeners()
   readonly #ready: Promise<void>
   #store: Store | null = null
-  /** The signed-in player's id; empty for nobody. */
-  #account = ''
-  /** Whether the server has confirmed `#account` since the page was loaded or the connection was lost. */
-  #isConfirmed = false
-  /** False until the server has said for the first time who plays on this device. */
-  #isKnown = false
-  #confirming: Promise<void> | null = null
+  readonly #player = new CurrentPlayer(this.#server, () => {
+    this.#seen.clear()
+    this.#lastWrites.forget()
+  })
   /** What waits on this device is not known before the first look. */
   #status: SaveStatus = 'saving'
   #sending: Promise<void> | null = null
   readonly #pause = new Pause()
+  readonly #journal = new Journal()
+  readonly #lastWrites = new LastWrites(this.#server)
+  #recovering: Promise<void> | null = null
   #isRetryWanted = false
   /** The number of the change whose answer has not come yet. */
   #inFlight: number | null = null
@@ -64,11 +69,14 @@ export class Saves {
   constructor() {
     this.#ready = this.#open()
     const retry = () => this.#retry()
-    globalThis.addEventListener?.('online', retry)
+    globalThis.addEventListener?.('online', () => {
+      this.#player.online()
+      retry()
+    })
     globalThis.addEventListener?.('offline', () => this.#setStatus('offline', { ifNotSaved: true }))
     globalThis.addEventListener?.('pageshow', retry)
     globalThis.addEventListener?.(FRAME_SESSION_CHANGED, () => {
-      this.#isConfirmed = false
+      this.#player.doubt()
       retry()
     })
     globalThis.document?.addEventListener('visibilitychange', retry)
@@ -91,22 +99,23 @@ export class Saves {
       return await this.#get(key)
     } catch (error) {
       if (!hasCode(error, OTHER_PLAYER)) throw error
-      this.#isConfirmed = false
+      this.#player.doubt()
       return this.#get(key)
     }
   }
 
   async #get(key: string): Promise<SaveValue> {
-    await this.#player()
+    await this.#currentPlayer()
     // A device without a player has no copy of an account's saves, so only the server can tell, however slow it is.
-    if (!this.#isConfirmed && this.#account === '') await this.#confirm()
-    if (!this.#isKnown) throw new SaveError('offline', 'The server cannot be reached.')
-    const account = this.#account
+    if (!this.#player.isConfirmed && this.#player.account === '') await this.#player.confirm()
+    if (!this.#player.isKnown) throw new SaveError('offline', 'The server cannot be reached.')
+    const account = this.#player.account
     const entry = await this.#entry(account, key)
     if (entry?.pending || account === '') return current(entry)
     try {
       const known = entry?.value ? entry.base : null
       const theirs = await this.#server.get(account, key, known)
+      this.#lastWrites.note(key, theirs === 'same' ? known : (theirs?.version ?? null))
       if (theirs === 'same') return current(entry)
       this.#see(account, key, theirs?.version)
       if (theirs === undefined) await this.#keep({ account, key }, null)
@@ -122,7 +131,7 @@ export class Saves {
   /** Returns the version on the server that this device knows; null for none. It is for the option `if` of `set`. */
   async version(key: string): Promise<number | null> {
     await this.get(key)
-    const entry = await this.#entry(this.#account, key)
+    const entry = await this.#entry(this.#player.account, key)
     if (entry?.pending) return entry.base
     // A full device may have an old copy. Versions only grow.
     return Math.max(entry?.base ?? 0, this.#seen.get(key) ?? 0) || null
@@ -137,7 +146,8 @@ export class Saves {
    */
   async set(key: string, value: SaveValue, options: SetOptions = {}): Promise<void> {
     mustBeKey(key)
-    await this.#set(key, await encode(value), options)
+    if (value instanceof Blob) await this.#set(key, await encode(value), options)
+    else await this.#set(key, encodeNow(value), options)
   }
 
   /** Deletes a save. The server keeps its versions for 30 days. */
@@ -148,9 +158,9 @@ export class Saves {
 
   /** Lists the keys of the player's saves. */
   async keys(): Promise<string[]> {
-    await this.#player()
-    if (!this.#isConfirmed && this.#account === '') await this.#confirm()
-    const account = this.#account
+    await this.#currentPlayer()
+    if (!this.#player.isConfirmed && this.#player.account === '') await this.#player.confirm()
+    const account = this.#player.account
     const entries = (await this.#store?.all(account)) ?? []
     const listed = account === '' ? [] : await this.#server.list(account)
     const keys = new Set(listed ?? entries.filter(({ value }) => value).map(({ key }) => key))
@@ -168,9 +178,7 @@ export class Saves {
 
   async #open(): Promise<void> {
     this.#store = await Store.open()
-    const account = await this.#store?.read<string>(ACCOUNT)
-    this.#account = account ?? ''
-    this.#isKnown = account !== undefined
+    await this.#player.restore(this.#store)
   }
 
   /** Reads an entry of this device; undefined also while the browser fails to. */
@@ -179,22 +187,42 @@ export class Saves {
   }
 
   #see(account: string, key: string, version: number | undefined): void {
-    if (account !== this.#account) return
+    if (account !== this.#player.account) return
     if (version === undefined) this.#seen.delete(key)
     else this.#seen.set(key, version)
   }
 
+  /** Notes the change before the first wait: a page that is being closed gets no further. */
   async #set(key: string, value: Encoded | null, options: SetOptions): Promise<void> {
-    const account = await this.#player()
+    const change = { key, value, setAt: Date.now(), offset: this.#server.offset, options }
+    const id = this.#journal.add({
+      ...{ key, value, setAt: change.setAt, offset: change.offset },
+      account: this.#player.settled,
+      ...(options.if === undefined ? {} : { base: options.if }),
+    })
+    const isFirst = id !== null && options.if === undefined && this.#status === 'saved' && this.#player.isConfirmed
+    const early = this.#lastWrites.send(isFirst ? this.#player.account : null, key, value)
+    try {
+      await this.#write(change, id, early)
+    } finally {
+      this.#journal.remove(id)
+    }
+  }
+
+  async #write({ key, value, setAt, offset, options }: Change, id: string | null, early: Promise<Outcome> | null) {
+    const account = await this.#currentPlayer()
     try {
       if (!this.#store) throw new SaveError('storage_full', 'The browser keeps nothing for this page.')
       await this.#store.change(async (changes) => {
+        // Another page may have taken it from the journal already.
+        if (id !== null && !(await changes.isNew(id))) return
         const entry = await changes.get(account, key)
         const base = options.if === undefined ? (entry?.base ?? null) : options.if
         const isInFlight = entry?.pending != null && entry.pending.sequence === this.#inFlight
         const former = isInFlight ? entry.value : entry?.pending?.former
-        const pending = { sequence: await changes.sequence(), setAt: Date.now(), offset: this.#server.offset }
-        changes.put({ account, key, value, base, pending: { ...pending, ...(former ? { former } : {}) } })
+        const pending = { sequence: await changes.sequence(), setAt, offset }
+        if (early) this.#lastWrites.keep(pending.sequence, early)
+        changes.put({ account, key, value, base, setAt, pending: { ...pending, ...(former ? { former } : {}) } })
       })
     } catch (error) {
       if (error instanceof TypeError) throw error
@@ -207,42 +235,20 @@ export class Saves {
     this.#retry()
   }
 
-  /** Returns the player for a call of the game, after a second at most. */
-  async #player(): Promise<string> {
+  /** Returns the player for a call of the game. */
+  async #currentPlayer(): Promise<string> {
     await this.#ready
-    if (!this.#isConfirmed) {
-      await Promise.race([this.#confirm(), new Promise((resolve) => setTimeout(resolve, CONFIRM_MS))])
-    }
-    return this.#account
+    await this.#player.settle()
+    await this.#recover()
+    return this.#player.account
   }
 
-  /** Finds out who is signed in. Without a connection it is whoever was last. */
-  #confirm(): Promise<void> {
-    if (this.#isConfirmed) return Promise.resolve()
-    this.#confirming ??= this.#askForPlayer().finally(() => {
-      this.#confirming = null
-    })
-    return this.#confirming
-  }
-
-  async #askForPlayer(): Promise<void> {
-    await frameSession()?.ready
-    const player = await this.#server.player()
-    if (player === null) return
-    const former = this.#account
-    const wasKnown = this.#isKnown
-    this.#account = player
-    this.#isKnown = true
-    this.#isConfirmed = true
-    if (former !== player) this.#seen.clear()
-    if (!this.#store) return
-    try {
-      if (former !== player || !wasKnown) await this.#store.write(ACCOUNT, player)
-      if (former !== player && former !== '') await removeCopies(this.#store, former)
-      if (player !== '') await adopt(this.#store, player)
-    } catch {
-      // A device without room: the server still takes what the game saves, and the next page tries again.
-    }
+  /** Takes over what former pages have left, once. */
+  #recover(): Promise<void> {
+    const store = this.#store
+    // A device without room tries again in the next page.
+    if (store) this.#recovering ??= recover(store, this.#journal, this.#player.account).catch(() => {})
+    return this.#recovering ?? Promise.resolve()
   }
 
   /** Sends what waits, now. A call while changes are being sent makes them be looked at once more. */
@@ -270,10 +276,11 @@ export class Saves {
     if (!store) return this.#setStatus('saved')
     for (let attempt = 0; ; ) {
       this.#isRetryWanted = false
-      await this.#confirm()
+      await this.#player.confirm()
+      await this.#recover()
       const entry = await this.#next(store)
       if (!entry) return this.#setStatus((await this.#waits(store)) ? 'offline' : 'saved')
-      if (!this.#isConfirmed) {
+      if (!this.#player.isConfirmed) {
         this.#setStatus('offline')
         await this.#pause.wait(attempt++, { isShort: this.#isRetryWanted })
         continue
@@ -290,33 +297,33 @@ export class Saves {
 
   /** Returns the first change of the account that may be sent. Signed out, nothing is. */
   async #next(store: Store): Promise<(Entry & { pending: Pending }) | undefined> {
-    if (this.#account === '') return undefined
+    if (this.#player.account === '') return undefined
     const now = performance.now()
-    return (await store.all(this.#account))
+    return (await store.all(this.#player.account))
       .filter((entry): entry is Entry & { pending: Pending } => entry.pending !== null)
       .filter(({ key }) => (this.#refusedUntil.get(key) ?? 0) <= now)
       .sort((a, b) => a.pending.sequence - b.pending.sequence)[0]
   }
 
   async #waits(store: Store): Promise<boolean> {
-    return (await store.all(this.#account)).some(({ pending }) => pending !== null)
+    return (await store.all(this.#player.account)).some(({ pending }) => pending !== null)
   }
 
   /** @returns null when the change is done, else the shortest time in ms until the next attempt */
   async #sendOne(store: Store, entry: Entry & { pending: Pending }): Promise<number | null> {
     const { account, key, value, base } = entry
-    this.#inFlight = entry.pending.sequence
-    const outcome = await (value
-      ? this.#server.put(account, key, value, base)
-      : this.#server.delete(account, key, base))
+    const { sequence } = entry.pending
+    this.#inFlight = sequence
+    const outcome = await (this.#lastWrites.take(sequence) ??
+      (value ? this.#server.put(account, key, value, base) : this.#server.delete(account, key, base)))
     this.#inFlight = null
     if (outcome.kind === 'unreachable') {
       // Meanwhile another player may sign in.
-      this.#isConfirmed = false
+      this.#player.doubt()
       return outcome.retryAfterMs
     }
     if (outcome.kind === 'signed-out') {
-      this.#isConfirmed = false
+      this.#player.doubt()
       return 0
     }
     if (outcome.kind === 'refused') {
@@ -326,7 +333,8 @@ export class Saves {
     }
     if (outcome.kind !== 'conflict') {
       this.#conflicts.delete(key)
-      await noteSent(store, entry, outcome)
+      if (await noteSent(store, entry, outcome))
+        this.#lastWrites.note(key, outcome.kind === 'written' ? outcome.version : null)
       return null
     }
     const conflicts = (this.#conflicts.get(key) ?? 0) + 1
@@ -341,7 +349,7 @@ export class Saves {
       return null
     } catch (error) {
       const isOtherPlayer = hasCode(error, OTHER_PLAYER)
-      if (isOtherPlayer) this.#isConfirmed = false
+      if (isOtherPlayer) this.#player.doubt()
       if (isOtherPlayer || hasCode(error, /^offline$/)) return FIRST_WAIT_MS
       // An error of the game's own listener must not stop the other saves.
       globalThis.reportError?.(error)

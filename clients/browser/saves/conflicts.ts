@@ -60,20 +60,25 @@ export async function resolveConflict(rules: ConflictRules, entry: Entry & { pen
   if (isCurrent) changed(key, decode(given))
 }
 
-/** Notes that a change is on the server. The game may have set another value meanwhile. */
+/**
+ * Notes that a change is on the server. The game may have set another value meanwhile.
+ *
+ * @returns whether nothing of the save waits any more
+ */
 export async function noteSent(
   store: Store,
   { account, key, pending }: Entry & { pending: Pending },
   outcome: Extract<Outcome, { kind: 'written' | 'gone' }>,
-): Promise<void> {
-  await store.change(async (changes) => {
+): Promise<boolean> {
+  return store.change(async (changes) => {
     const now = await changes.get(account, key)
-    if (!now) return
+    if (!now) return true
     const isSame = isSameChange(now.pending, pending)
-    if (outcome.kind === 'written')
-      changes.put(isSame ? afterWrite(now, outcome.version) : { ...now, base: outcome.version })
-    else if (isSame) changes.remove(now)
-    else changes.put({ ...now, base: null })
+    const base = outcome.kind === 'written' ? outcome.version : null
+    const next = !isSame ? { ...now, base } : base === null ? null : afterWrite(now, base)
+    if (next) changes.put(next)
+    else changes.remove(now)
+    return !next?.pending
   })
 }
 

@@ -30,6 +30,21 @@ export type Outcome =
 export class Server {
   /** What to add to the clock of this device for the server's time; null while it is unknown. */
   offset: number | null = null
+  #isPageHidden = false
+
+  constructor() {
+    globalThis.addEventListener?.('pagehide', () => {
+      this.#isPageHidden = true
+    })
+    globalThis.addEventListener?.('pageshow', () => {
+      this.#isPageHidden = false
+    })
+  }
+
+  /** Whether the page may be closing. Its requests are cancelled with it, unless they say otherwise. */
+  get isClosing(): boolean {
+    return this.#isPageHidden || globalThis.document?.visibilityState === 'hidden'
+  }
 
   /** Returns the id of the signed-in player, '' for nobody; null when the server can't be reached. */
   async player(): Promise<string | null> {
@@ -93,7 +108,7 @@ export class Server {
       method: 'PUT',
       headers: { 'service-player': player, 'content-type': type, ...condition, ...version },
       body: bytes,
-      keepalive: isHidden() && bytes.byteLength < KEEPALIVE_BYTES,
+      keepalive: this.isClosing && bytes.byteLength < KEEPALIVE_BYTES,
     })
   }
 
@@ -103,7 +118,7 @@ export class Server {
     return this.#change(key, {
       method: 'DELETE',
       headers: { 'service-player': player, ...condition } as Record<string, string>,
-      keepalive: isHidden(),
+      keepalive: this.isClosing,
     })
   }
 
@@ -139,9 +154,6 @@ export class Server {
     }
   }
 }
-
-/** A page that is being closed. Its requests are cancelled with it, unless they say otherwise. */
-const isHidden = (): boolean => globalThis.document?.visibilityState === 'hidden'
 
 const unreachable = () => new SaveError('offline', 'The server cannot be reached.')
 
