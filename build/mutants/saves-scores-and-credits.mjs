@@ -1,10 +1,24 @@
 /** Mistakes in what players keep and pay: saves, scores and credits. */
 export default [
   {
+    name: 'a tab overwrites what another tab has saved',
+    in: 'clients/browser',
+    find: 'now.value !== null && stampOf(now) !== seen',
+    replace: 'now.value !== null && stampOf(now) === "none"',
+    tests: ['plugins/saves/tabs.long'],
+  },
+  {
+    name: 'a tab does not tell the others what it saves',
+    in: 'clients/browser',
+    find: 'else this.#tabs.tell({ account, key, stamp: change.id })',
+    replace: '',
+    tests: ['plugins/saves/tabs.long'],
+  },
+  {
     name: 'what a closing page saves is not noted',
     in: 'clients/browser',
-    find: 'localStorage.setItem(PREFIX + id,',
-    replace: 'String(PREFIX + id,',
+    find: 'localStorage.setItem(PREFIX + change.id, text)',
+    replace: '',
     tests: ['plugins/saves/last-moments'],
   },
   {
@@ -24,8 +38,8 @@ export default [
   {
     name: 'a save that the server keeps refusing is sent again at once',
     in: 'clients/browser',
-    find: 'if (conflicts > 1) this.#putOff(',
-    replace: 'if (conflicts > 100) this.#putOff(',
+    find: 'if (conflicts > 1) {',
+    replace: 'if (conflicts > 100) {',
     tests: ['plugins/saves/proxies'],
   },
   {

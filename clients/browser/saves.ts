@@ -9,18 +9,26 @@
  * page of the game opens again. Signed out it stays on the device, and goes to the account at the next sign-in.
  */
 import { FRAME_SESSION_CHANGED } from './frame/hook.ts'
-import { noteSent, resolveConflict } from './saves/conflicts.ts'
 import { setOnServer } from './saves/direct-write.ts'
-import { Journal, type JournalEntry } from './saves/journal.ts'
+import { Journal } from './saves/journal.ts'
 import { LastWrites } from './saves/last-write.ts'
 import { Listeners } from './saves/listeners.ts'
-import { FIRST_WAIT_MS, Pause, waitAfter } from './saves/pause.ts'
 import { CurrentPlayer } from './saves/player.ts'
 import { recover } from './saves/recover.ts'
-import { type Outcome, Server } from './saves/server.ts'
-import { current, type Entry, type Pending, Store } from './saves/store.ts'
-import { SaveError, type SaveStatus, type SavesEvents, type SaveValue, type SetOptions } from './saves/types.ts'
+import { Sender } from './saves/sender.ts'
+import { type Outcome, Server, type Theirs } from './saves/server.ts'
+import { current, type Entry, Store, stampOf } from './saves/store.ts'
+import { type ChangedElsewhere, Tabs } from './saves/tabs.ts'
+import {
+  isOtherPlayer,
+  SaveError,
+  type SaveStatus,
+  type SavesEvents,
+  type SaveValue,
+  type SetOptions,
+} from './saves/types.ts'
 import { decode, type Encoded, encode, encodeNow, mustBeKey } from './saves/values.ts'
+import { type Change, write } from './saves/write.ts'
 
 export {
   type Conflict,
@@ -31,49 +39,44 @@ export {
   type SetOptions,
 } from './saves/types.ts'
 
-/** The time until a refused save is tried again, for example after the player has made room. */
-const REFUSED_MS = 60_000
-/** The player has signed out, or another one has signed in. */
-const OTHER_PLAYER = /^(unauthorized|other_player)$/
-
-/** A change that the game has asked for. */
-interface Change extends Pick<JournalEntry, 'key' | 'value' | 'setAt' | 'offset'> {
-  options: SetOptions
-}
-
 export class Saves {
   readonly #server = new Server()
   readonly #listeners = new Listeners()
   readonly #ready: Promise<void>
   #store: Store | null = null
   readonly #player = new CurrentPlayer(this.#server, () => {
-    this.#seen.clear()
+    for (const known of [this.#onServer, this.#seen]) known.clear()
     this.#lastWrites.forget()
   })
-  /** What waits on this device is not known before the first look. */
-  #status: SaveStatus = 'saving'
-  #sending: Promise<void> | null = null
-  readonly #pause = new Pause()
   readonly #journal = new Journal()
   readonly #lastWrites = new LastWrites(this.#server)
+  readonly #sender = new Sender({
+    server: this.#server,
+    player: this.#player,
+    listeners: this.#listeners,
+    lastWrites: this.#lastWrites,
+    store: () => this.#ready.then(() => this.#store),
+    recover: () => this.#recover(),
+    replaced: (entry) => this.#replaced(entry),
+  })
+  readonly #tabs = new Tabs(this.#journal.page, {
+    changed: (change) => void this.#changedElsewhere(change).catch(() => {}),
+    elsewhere: (open) => this.#listeners.emit('elsewhere', { open }),
+  })
   #recovering: Promise<void> | null = null
-  #isRetryWanted = false
-  /** The number of the change whose answer has not come yet. */
-  #inFlight: number | null = null
-  readonly #refusedUntil = new Map<string, number>()
-  /** The number of times that the server has refused a save in a row because of its version. */
-  readonly #conflicts = new Map<string, number>()
   /** The versions of the player's saves that the server has named, where the browser keeps no copy. */
-  readonly #seen = new Map<string, number>()
+  readonly #onServer = new Map<string, number>()
+  /** The stamps of the values that this page has set or read last. */
+  readonly #seen = new Map<string, string>()
 
   constructor() {
     this.#ready = this.#open()
-    const retry = () => this.#retry()
+    const retry = () => this.#sender.retry()
     globalThis.addEventListener?.('online', () => {
       this.#player.online()
       retry()
     })
-    globalThis.addEventListener?.('offline', () => this.#setStatus('offline', { ifNotSaved: true }))
+    globalThis.addEventListener?.('offline', () => this.#sender.offline())
     globalThis.addEventListener?.('pageshow', retry)
     globalThis.addEventListener?.(FRAME_SESSION_CHANGED, () => {
       this.#player.doubt()
@@ -84,7 +87,7 @@ export class Saves {
   }
 
   get status(): SaveStatus {
-    return this.#status
+    return this.#sender.status
   }
 
   /**
@@ -98,7 +101,7 @@ export class Saves {
     try {
       return await this.#get(key)
     } catch (error) {
-      if (!hasCode(error, OTHER_PLAYER)) throw error
+      if (!isOtherPlayer(error)) throw error
       this.#player.doubt()
       return this.#get(key)
     }
@@ -110,20 +113,32 @@ export class Saves {
     if (!this.#player.isConfirmed && this.#player.account === '') await this.#player.confirm()
     if (!this.#player.isKnown) throw new SaveError('offline', 'The server cannot be reached.')
     const account = this.#player.account
+    const before = this.#seen.get(key)
     const entry = await this.#entry(account, key)
-    if (entry?.pending || account === '') return current(entry)
+    const seen = (stamp: string | undefined) => {
+      // The game may have set another value meanwhile.
+      if (account !== this.#player.account || this.#seen.get(key) !== before) return
+      if (stamp === undefined) this.#seen.delete(key)
+      else this.#seen.set(key, stamp)
+    }
+    const local = () => {
+      seen(entry && stampOf(entry))
+      return current(entry)
+    }
+    if (entry?.pending || account === '') return local()
     try {
       const known = entry?.value ? entry.base : null
       const theirs = await this.#server.get(account, key, known)
       this.#lastWrites.note(key, theirs === 'same' ? known : (theirs?.version ?? null))
-      if (theirs === 'same') return current(entry)
+      if (theirs === 'same') return local()
       this.#see(account, key, theirs?.version)
-      if (theirs === undefined) await this.#keep({ account, key }, null)
-      else
-        await this.#keep({ account, key }, { value: { bytes: theirs.bytes, type: theirs.type }, base: theirs.version })
+      const stamp = theirs && stampOf({ base: theirs.version })
+      await this.#keep({ account, key }, theirs)
+      seen(stamp)
+      if (stamp && entry && stampOf(entry) !== stamp) this.#tabs.tell({ account, key, stamp })
       return theirs && decode(theirs)
     } catch (error) {
-      if (entry && hasCode(error, /^offline$/)) return current(entry)
+      if (entry && error instanceof SaveError && error.code === 'offline') return local()
       throw error
     }
   }
@@ -134,7 +149,7 @@ export class Saves {
     const entry = await this.#entry(this.#player.account, key)
     if (entry?.pending) return entry.base
     // A full device may have an old copy. Versions only grow.
-    return Math.max(entry?.base ?? 0, this.#seen.get(key) ?? 0) || null
+    return Math.max(entry?.base ?? 0, this.#onServer.get(key) ?? 0) || null
   }
 
   /**
@@ -173,7 +188,11 @@ export class Saves {
 
   /** Adds a listener. The returned function removes it. */
   on<Name extends keyof SavesEvents>(name: Name, listener: SavesEvents[Name]): () => void {
-    return this.#listeners.add(name, listener)
+    const remove = this.#listeners.add(name, listener)
+    // The other tab was open first, so the event has passed.
+    if (name === 'elsewhere' && this.#tabs.isElsewhere)
+      queueMicrotask(() => (listener as SavesEvents['elsewhere'])({ open: true }))
+    return remove
   }
 
   async #open(): Promise<void> {
@@ -188,51 +207,69 @@ export class Saves {
 
   #see(account: string, key: string, version: number | undefined): void {
     if (account !== this.#player.account) return
-    if (version === undefined) this.#seen.delete(key)
-    else this.#seen.set(key, version)
+    if (version === undefined) this.#onServer.delete(key)
+    else this.#onServer.set(key, version)
   }
 
   /** Notes the change before the first wait: a page that is being closed gets no further. */
-  async #set(key: string, value: Encoded | null, options: SetOptions): Promise<void> {
-    const change = { key, value, setAt: Date.now(), offset: this.#server.offset, options }
-    const id = this.#journal.add({
-      ...{ key, value, setAt: change.setAt, offset: change.offset },
-      account: this.#player.settled,
-      ...(options.if === undefined ? {} : { base: options.if }),
-    })
-    const isFirst = id !== null && options.if === undefined && this.#status === 'saved' && this.#player.isConfirmed
+  async #set(key: string, value: Encoded | null, { if: base }: SetOptions): Promise<void> {
+    const id = this.#journal.nextId()
+    const times = { setAt: Date.now(), offset: this.#server.offset }
+    const change = { id, key, value, ...times, ...(base === undefined ? {} : { base }) }
+    const isNoted = this.#journal.add({ ...change, account: this.#player.settled })
+    const isFirst = isNoted && base === undefined && this.status === 'saved' && this.#player.isConfirmed
     const early = this.#lastWrites.send(isFirst ? this.#player.account : null, key, value)
+    const seen = this.#seen.get(key)
+    this.#seen.set(key, id)
     try {
-      await this.#write(change, id, early)
+      await this.#write({ ...change, seen }, early)
+    } catch (error) {
+      this.#seen.delete(key)
+      throw error
     } finally {
       this.#journal.remove(id)
     }
   }
 
-  async #write({ key, value, setAt, offset, options }: Change, id: string | null, early: Promise<Outcome> | null) {
+  async #write(change: Change, early: Promise<Outcome> | null): Promise<void> {
     const account = await this.#currentPlayer()
+    const { key, value } = change
+    let entry: Entry | null
     try {
       if (!this.#store) throw new SaveError('storage_full', 'The browser keeps nothing for this page.')
-      await this.#store.change(async (changes) => {
-        // Another page may have taken it from the journal already.
-        if (id !== null && !(await changes.isNew(id))) return
-        const entry = await changes.get(account, key)
-        const base = options.if === undefined ? (entry?.base ?? null) : options.if
-        const isInFlight = entry?.pending != null && entry.pending.sequence === this.#inFlight
-        const former = isInFlight ? entry.value : entry?.pending?.former
-        const pending = { sequence: await changes.sequence(), setAt, offset }
-        if (early) this.#lastWrites.keep(pending.sequence, early)
-        changes.put({ account, key, value, base, setAt, pending: { ...pending, ...(former ? { former } : {}) } })
-      })
+      const ask = this.#listeners.last('conflict')
+      entry = await write({ store: this.#store, ask, inFlight: () => this.#sender.inFlight }, account, change)
     } catch (error) {
       if (error instanceof TypeError) throw error
-      const outcome = await setOnServer(this.#server, { account, key, value }, options)
+      const outcome = await setOnServer(this.#server, { account, key, value }, change)
       this.#see(account, key, outcome.kind === 'written' ? outcome.version : undefined)
       return
     }
-    this.#refusedUntil.delete(key)
-    if (this.#status === 'saved') this.#setStatus('saving')
-    this.#retry()
+    if (early && entry?.pending) this.#lastWrites.keep(entry.pending.sequence, early)
+    // Another player than before may have been named meanwhile.
+    if (!this.#seen.has(key)) this.#seen.set(key, change.id)
+    if (entry && stampOf(entry) !== change.id) this.#replaced(entry)
+    else this.#tabs.tell({ account, key, stamp: change.id })
+    this.#sender.changed(key)
+  }
+
+  /** Another value than this page's has come out of a conflict. */
+  #replaced(entry: Entry): void {
+    const { account, key } = entry
+    this.#seen.set(key, stampOf(entry))
+    this.#listeners.emit('change', { key, value: current(entry) })
+    this.#tabs.tell({ account, key, stamp: stampOf(entry) })
+  }
+
+  /** Another tab has given a save another value. A game that listens has read it; one that does not has not. */
+  async #changedElsewhere({ account, key, stamp }: ChangedElsewhere): Promise<void> {
+    const seen = this.#seen.get(key)
+    if (account !== this.#player.account || seen === undefined || seen === stamp) return
+    const entry = await this.#store?.get(account, key)
+    if (this.#seen.get(key) !== seen || (entry && stampOf(entry) !== stamp)) return
+    if (!this.#listeners.last('change')) return
+    this.#seen.set(key, stamp)
+    this.#listeners.emit('change', { key, value: current(entry) })
   }
 
   /** Returns the player for a call of the game. */
@@ -251,143 +288,22 @@ export class Saves {
     return this.#recovering ?? Promise.resolve()
   }
 
-  /** Sends what waits, now. A call while changes are being sent makes them be looked at once more. */
-  #retry(): void {
-    this.#isRetryWanted = true
-    this.#pause.shorten()
-    this.#sending ??= this.#send()
-      .catch((error) => {
-        this.#setStatus('offline')
-        globalThis.reportError?.(error)
-      })
-      .finally(() => {
-        this.#sending = null
-        // The change may have come when the last look was under way.
-        if (this.#isRetryWanted) this.#retry()
-      })
-  }
-
-  /** Sends the changes of the account in their order, until none waits or the server can't be reached. */
-  async #send(): Promise<void> {
-    await this.#ready
-    const store = this.#store
-    this.#isRetryWanted = false
-    // Where the browser keeps nothing, nothing waits.
-    if (!store) return this.#setStatus('saved')
-    for (let attempt = 0; ; ) {
-      this.#isRetryWanted = false
-      await this.#player.confirm()
-      await this.#recover()
-      const entry = await this.#next(store)
-      if (!entry) return this.#setStatus((await this.#waits(store)) ? 'offline' : 'saved')
-      if (!this.#player.isConfirmed) {
-        this.#setStatus('offline')
-        await this.#pause.wait(attempt++, { isShort: this.#isRetryWanted })
-        continue
-      }
-      this.#setStatus('saving')
-      const retryAfterMs = await this.#sendOne(store, entry)
-      if (retryAfterMs === null) attempt = 0
-      else {
-        this.#setStatus('offline')
-        await this.#pause.wait(attempt++, { leastMs: retryAfterMs, isShort: this.#isRetryWanted })
-      }
-    }
-  }
-
-  /** Returns the first change of the account that may be sent. Signed out, nothing is. */
-  async #next(store: Store): Promise<(Entry & { pending: Pending }) | undefined> {
-    if (this.#player.account === '') return undefined
-    const now = performance.now()
-    return (await store.all(this.#player.account))
-      .filter((entry): entry is Entry & { pending: Pending } => entry.pending !== null)
-      .filter(({ key }) => (this.#refusedUntil.get(key) ?? 0) <= now)
-      .sort((a, b) => a.pending.sequence - b.pending.sequence)[0]
-  }
-
-  async #waits(store: Store): Promise<boolean> {
-    return (await store.all(this.#player.account)).some(({ pending }) => pending !== null)
-  }
-
-  /** @returns null when the change is done, else the shortest time in ms until the next attempt */
-  async #sendOne(store: Store, entry: Entry & { pending: Pending }): Promise<number | null> {
-    const { account, key, value, base } = entry
-    const { sequence } = entry.pending
-    this.#inFlight = sequence
-    const outcome = await (this.#lastWrites.take(sequence) ??
-      (value ? this.#server.put(account, key, value, base) : this.#server.delete(account, key, base)))
-    this.#inFlight = null
-    if (outcome.kind === 'unreachable') {
-      // Meanwhile another player may sign in.
-      this.#player.doubt()
-      return outcome.retryAfterMs
-    }
-    if (outcome.kind === 'signed-out') {
-      this.#player.doubt()
-      return 0
-    }
-    if (outcome.kind === 'refused') {
-      this.#putOff(key)
-      this.#listeners.emit('error', { key, code: outcome.code, message: outcome.message })
-      return null
-    }
-    if (outcome.kind !== 'conflict') {
-      this.#conflicts.delete(key)
-      if (await noteSent(store, entry, outcome))
-        this.#lastWrites.note(key, outcome.kind === 'written' ? outcome.version : null)
-      return null
-    }
-    const conflicts = (this.#conflicts.get(key) ?? 0) + 1
-    this.#conflicts.set(key, conflicts)
-    try {
-      const ask = this.#listeners.last('conflict')
-      const changed = (changedKey: string, changedValue: SaveValue) =>
-        this.#listeners.emit('change', { key: changedKey, value: changedValue })
-      await resolveConflict({ store, server: this.#server, ask, changed }, entry)
-      // The first resolution is sent at once. One that is refused again waits, and the others are sent meanwhile.
-      if (conflicts > 1) this.#putOff(key, waitAfter(conflicts - 2))
-      return null
-    } catch (error) {
-      const isOtherPlayer = hasCode(error, OTHER_PLAYER)
-      if (isOtherPlayer) this.#player.doubt()
-      if (isOtherPlayer || hasCode(error, /^offline$/)) return FIRST_WAIT_MS
-      // An error of the game's own listener must not stop the other saves.
-      globalThis.reportError?.(error)
-      this.#putOff(key)
-      return null
-    }
-  }
-
-  /** Lets a save wait. The others are sent meanwhile. */
-  #putOff(key: string, ms = REFUSED_MS): void {
-    this.#refusedUntil.set(key, performance.now() + ms)
-    setTimeout(() => this.#retry(), ms)
-  }
-
   /** Keeps a copy of what the server has, unless the game has changed it meanwhile. */
-  async #keep(
-    { account, key }: Pick<Entry, 'account' | 'key'>,
-    copy: { value: Encoded; base: number } | null,
-  ): Promise<void> {
+  async #keep({ account, key }: Pick<Entry, 'account' | 'key'>, theirs: Theirs | undefined): Promise<void> {
     // Without a copy, the save is read again next time.
     await this.#store
       ?.change(async (changes) => {
         const now = await changes.get(account, key)
         if (now?.pending) return
-        if (copy) changes.put({ account, key, ...copy, pending: null })
-        else changes.remove({ account, key })
+        if (theirs) {
+          const { bytes, type, version, updatedAt } = theirs
+          const setAt = updatedAt - (this.#server.offset ?? 0)
+          changes.put({ account, key, value: { bytes, type }, base: version, pending: null, setAt })
+        } else changes.remove({ account, key })
       })
       .catch(() => {})
   }
-
-  #setStatus(status: SaveStatus, { ifNotSaved = false } = {}): void {
-    if (status === this.#status || (ifNotSaved && this.#status === 'saved')) return
-    this.#status = status
-    this.#listeners.emit('status', status)
-  }
 }
-
-const hasCode = (error: unknown, code: RegExp): boolean => error instanceof SaveError && code.test(error.code)
 
 /** The saves of the player in this game. */
 export const saves = new Saves()

@@ -30,22 +30,27 @@ const KEPT_MS = 30 * 86_400_000
  */
 export class Journal {
   #count = 0
-  readonly #page = pageId()
+  /** Unique among all pages. */
+  readonly page = pageId()
 
-  /** @returns the entry's id; null when the value is too large, or the browser keeps nothing */
-  add(change: Omit<JournalEntry, 'id'>): string | null {
-    if (change.value && change.value.bytes.byteLength > JOURNAL_BYTES) return null
-    const id = `${this.#page}.${this.#count++}`
+  /** Returns the id of a change of this page. */
+  nextId(): string {
+    return `${this.page}.${this.#count++}`
+  }
+
+  /** @returns false when the value is too large, or the browser keeps nothing */
+  add(change: JournalEntry): boolean {
+    if (change.value && change.value.bytes.byteLength > JOURNAL_BYTES) return false
     try {
-      localStorage.setItem(PREFIX + id, JSON.stringify({ ...change, id, value: change.value && textOf(change.value) }))
-      return id
+      const text = JSON.stringify({ ...change, value: change.value && textOf(change.value) })
+      localStorage.setItem(PREFIX + change.id, text)
+      return true
     } catch {
-      return null
+      return false
     }
   }
 
-  remove(id: string | null): void {
-    if (id === null) return
+  remove(id: string): void {
     try {
       localStorage.removeItem(PREFIX + id)
     } catch {
@@ -57,7 +62,7 @@ export class Journal {
   left(): JournalEntry[] {
     try {
       return Object.keys(localStorage)
-        .filter((name) => name.startsWith(PREFIX) && !name.startsWith(`${PREFIX}${this.#page}.`))
+        .filter((name) => name.startsWith(PREFIX) && !name.startsWith(`${PREFIX}${this.page}.`))
         .flatMap((name) => this.#read(name))
         .sort((one, other) => one.setAt - other.setAt || one.id.localeCompare(other.id, 'en', { numeric: true }))
     } catch {

@@ -22,9 +22,9 @@ export type Outcome =
   | { kind: 'written'; version: number }
   | { kind: 'gone' }
   | { kind: 'conflict' }
-  | { kind: 'signed-out' }
+  | { kind: 'signed-out'; code: string; message: string }
   | { kind: 'refused'; code: string; message: string }
-  | { kind: 'unreachable'; retryAfterMs: number }
+  | { kind: 'unreachable'; retryAfterMs: number; code: string; message: string }
 
 /** The server's part of saves, at the game's own origin. */
 export class Server {
@@ -124,19 +124,19 @@ export class Server {
 
   async #change(key: string, request: RequestInit): Promise<Outcome> {
     const answer = await this.#fetch(addressOf(key), request)
-    if (!answer) return { kind: 'unreachable', retryAfterMs: 0 }
+    if (!answer) return OFFLINE
     if (answer.status === 204) return { kind: 'gone' }
     if (answer.ok) {
       const written = await jsonOf<{ version: number }>(answer)
-      if (!Number.isInteger(written?.version)) return { kind: 'unreachable', retryAfterMs: 0 }
+      if (!Number.isInteger(written?.version)) return NO_SERVER
       return { kind: 'written', version: written?.version as number }
     }
     const { code, message } = await errorOf(answer)
     if (code === 'save_conflict') return { kind: 'conflict' }
     if (code === 'no_such_save') return { kind: 'gone' }
-    if (answer.status === 401 || code === 'other_player') return { kind: 'signed-out' }
+    if (answer.status === 401 || code === 'other_player') return { kind: 'signed-out', code, message }
     if (answer.status === 429 || (answer.status >= 500 && answer.status !== 507)) {
-      return { kind: 'unreachable', retryAfterMs: retryAfterMs(answer) }
+      return { kind: 'unreachable', retryAfterMs: retryAfterMs(answer), code, message }
     }
     return { kind: 'refused', code, message }
   }
@@ -154,6 +154,9 @@ export class Server {
     }
   }
 }
+
+const OFFLINE = { kind: 'unreachable', retryAfterMs: 0, code: 'offline', message: 'There is no connection.' } as const
+const NO_SERVER = { ...OFFLINE, message: 'Something else than the server has answered.' }
 
 const unreachable = () => new SaveError('offline', 'The server cannot be reached.')
 

@@ -30,7 +30,12 @@ export interface Entry {
   pending: Pending | null
   /** The time of the last change on this device, as `Pending.setAt`. It stays when the change has been sent. */
   setAt?: number
+  /** What gave the value that the game sees: a change of a page of this device; absent: the server. */
+  change?: string
 }
+
+/** Returns what tells the value of an entry from others that the save had before. */
+export const stampOf = ({ change, base }: Pick<Entry, 'change' | 'base'>): string => change ?? `version ${base}`
 
 /** Returns the value that the game sees: the last one that follows, if there is one. */
 export const current = (entry: Entry | undefined): SaveValue => {

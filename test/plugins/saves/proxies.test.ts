@@ -166,5 +166,8 @@ t.test(
     t.equal(refused, 2, 'and no other one before its time')
     await page.clock.runFor(1000)
     await until(() => refused === 3)
+    t.equal(await page.evaluate(() => saves.status), 'saving', 'there is a connection')
+    await page.clock.runFor(11_000)
+    await page.waitForFunction("events.some(([name, { code }]) => name === 'error' && code === 'save_conflict')")
   },
 )
