@@ -1,6 +1,48 @@
 /** Mistakes in what players keep and pay: saves, scores and credits. */
 export default [
   {
+    name: 'a tab overwrites what another tab has saved',
+    in: 'clients/browser',
+    find: 'now.value !== null && stampOf(now) !== seen',
+    replace: 'now.value !== null && stampOf(now) === "none"',
+    tests: ['plugins/saves/tabs.long'],
+  },
+  {
+    name: 'a tab does not tell the others what it saves',
+    in: 'clients/browser',
+    find: 'else this.#tabs.tell({ account, key, stamp: change.id })',
+    replace: '',
+    tests: ['plugins/saves/tabs.long'],
+  },
+  {
+    name: 'what a closing page saves is not noted',
+    in: 'clients/browser',
+    find: 'localStorage.setItem(PREFIX + change.id, text)',
+    replace: '',
+    tests: ['plugins/saves/last-moments'],
+  },
+  {
+    name: 'a slow answer shows the saves of whoever was last',
+    in: 'clients/browser',
+    find: 'await (this.#isOffline\n',
+    replace: 'await (!this.isConfirmed\n',
+    tests: ['plugins/saves/last-moments'],
+  },
+  {
+    name: 'an entity tag that a proxy has rewritten names no version',
+    in: 'plugins/saves',
+    find: '/^(?:W\\/)?"([1-9][0-9]{0,9})(?:[-;.:]+[A-Za-z]+)*"$/',
+    replace: '/^"([1-9][0-9]{0,9})"$/',
+    tests: ['plugins/saves/saves'],
+  },
+  {
+    name: 'a save that the server keeps refusing is sent again at once',
+    in: 'clients/browser',
+    find: 'if (conflicts > 1) {',
+    replace: 'if (conflicts > 100) {',
+    tests: ['plugins/saves/proxies'],
+  },
+  {
     name: 'equal scores count as better ones',
     in: 'plugins/scores',
     find: 'e.sort_key >= k.leaf and e.sort_key < k.key)',

@@ -8,15 +8,27 @@
  * What `set` has resolved for is on this device, and reaches the server: at once, when the network is back, or when a
  * page of the game opens again. Signed out it stays on the device, and goes to the account at the next sign-in.
  */
-import { FRAME_SESSION_CHANGED, frameSession } from './frame/hook.ts'
-import { adopt, removeCopies } from './saves/account.ts'
-import { noteSent, resolveConflict } from './saves/conflicts.ts'
+import { FRAME_SESSION_CHANGED } from './frame/hook.ts'
 import { setOnServer } from './saves/direct-write.ts'
+import { Journal } from './saves/journal.ts'
+import { LastWrites } from './saves/last-write.ts'
 import { Listeners } from './saves/listeners.ts'
-import { Server } from './saves/server.ts'
-import { current, type Entry, type Pending, Store } from './saves/store.ts'
-import { SaveError, type SaveStatus, type SavesEvents, type SaveValue, type SetOptions } from './saves/types.ts'
-import { decode, type Encoded, encode, mustBeKey } from './saves/values.ts'
+import { CurrentPlayer } from './saves/player.ts'
+import { recover } from './saves/recover.ts'
+import { Sender } from './saves/sender.ts'
+import { type Outcome, Server, type Theirs } from './saves/server.ts'
+import { current, type Entry, Store, stampOf } from './saves/store.ts'
+import { type ChangedElsewhere, Tabs } from './saves/tabs.ts'
+import {
+  isOtherPlayer,
+  SaveError,
+  type SaveStatus,
+  type SavesEvents,
+  type SaveValue,
+  type SetOptions,
+} from './saves/types.ts'
+import { decode, type Encoded, encode, encodeNow, mustBeKey } from './saves/values.ts'
+import { type Change, write } from './saves/write.ts'
 
 export {
   type Conflict,
@@ -27,47 +39,47 @@ export {
   type SetOptions,
 } from './saves/types.ts'
 
-const FIRST_WAIT_MS = 500
-const LONGEST_WAIT_MS = 30_000
-/** The time until a refused save is tried again, for example after the player has made room. */
-const REFUSED_MS = 60_000
-/** The longest time that a call waits to learn who is signed in. Then it is whoever was last. */
-const CONFIRM_MS = 1000
-const ACCOUNT = 'account'
-/** The player has signed out, or another one has signed in. */
-const OTHER_PLAYER = /^(unauthorized|other_player)$/
-
 export class Saves {
   readonly #server = new Server()
   readonly #listeners = new Listeners()
   readonly #ready: Promise<void>
   #store: Store | null = null
-  /** The signed-in player's id; empty for nobody. */
-  #account = ''
-  /** Whether the server has confirmed `#account` since the page was loaded or the connection was lost. */
-  #isConfirmed = false
-  /** False until the server has said for the first time who plays on this device. */
-  #isKnown = false
-  #confirming: Promise<void> | null = null
-  /** What waits on this device is not known before the first look. */
-  #status: SaveStatus = 'saving'
-  #sending: Promise<void> | null = null
-  #wake: (() => void) | null = null
-  #isRetryWanted = false
-  /** The number of the change whose answer has not come yet. */
-  #inFlight: number | null = null
-  readonly #refusedUntil = new Map<string, number>()
+  readonly #player = new CurrentPlayer(this.#server, () => {
+    for (const known of [this.#onServer, this.#seen]) known.clear()
+    this.#lastWrites.forget()
+  })
+  readonly #journal = new Journal()
+  readonly #lastWrites = new LastWrites(this.#server)
+  readonly #sender = new Sender({
+    server: this.#server,
+    player: this.#player,
+    listeners: this.#listeners,
+    lastWrites: this.#lastWrites,
+    store: () => this.#ready.then(() => this.#store),
+    recover: () => this.#recover(),
+    replaced: (entry) => this.#replaced(entry),
+  })
+  readonly #tabs = new Tabs(this.#journal.page, {
+    changed: (change) => void this.#changedElsewhere(change).catch(() => {}),
+    elsewhere: (open) => this.#listeners.emit('elsewhere', { open }),
+  })
+  #recovering: Promise<void> | null = null
   /** The versions of the player's saves that the server has named, where the browser keeps no copy. */
-  readonly #seen = new Map<string, number>()
+  readonly #onServer = new Map<string, number>()
+  /** The stamps of the values that this page has set or read last. */
+  readonly #seen = new Map<string, string>()
 
   constructor() {
     this.#ready = this.#open()
-    const retry = () => this.#retry()
-    globalThis.addEventListener?.('online', retry)
-    globalThis.addEventListener?.('offline', () => this.#setStatus('offline', { ifNotSaved: true }))
+    const retry = () => this.#sender.retry()
+    globalThis.addEventListener?.('online', () => {
+      this.#player.online()
+      retry()
+    })
+    globalThis.addEventListener?.('offline', () => this.#sender.offline())
     globalThis.addEventListener?.('pageshow', retry)
     globalThis.addEventListener?.(FRAME_SESSION_CHANGED, () => {
-      this.#isConfirmed = false
+      this.#player.doubt()
       retry()
     })
     globalThis.document?.addEventListener('visibilitychange', retry)
@@ -75,7 +87,7 @@ export class Saves {
   }
 
   get status(): SaveStatus {
-    return this.#status
+    return this.#sender.status
   }
 
   /**
@@ -89,31 +101,44 @@ export class Saves {
     try {
       return await this.#get(key)
     } catch (error) {
-      if (!hasCode(error, OTHER_PLAYER)) throw error
-      this.#isConfirmed = false
+      if (!isOtherPlayer(error)) throw error
+      this.#player.doubt()
       return this.#get(key)
     }
   }
 
   async #get(key: string): Promise<SaveValue> {
-    await this.#player()
+    await this.#currentPlayer()
     // A device without a player has no copy of an account's saves, so only the server can tell, however slow it is.
-    if (!this.#isConfirmed && this.#account === '') await this.#confirm()
-    if (!this.#isKnown) throw new SaveError('offline', 'The server cannot be reached.')
-    const account = this.#account
+    if (!this.#player.isConfirmed && this.#player.account === '') await this.#player.confirm()
+    if (!this.#player.isKnown) throw new SaveError('offline', 'The server cannot be reached.')
+    const account = this.#player.account
+    const before = this.#seen.get(key)
     const entry = await this.#entry(account, key)
-    if (entry?.pending || account === '') return current(entry)
+    const seen = (stamp: string | undefined) => {
+      // The game may have set another value meanwhile.
+      if (account !== this.#player.account || this.#seen.get(key) !== before) return
+      if (stamp === undefined) this.#seen.delete(key)
+      else this.#seen.set(key, stamp)
+    }
+    const local = () => {
+      seen(entry && stampOf(entry))
+      return current(entry)
+    }
+    if (entry?.pending || account === '') return local()
     try {
       const known = entry?.value ? entry.base : null
       const theirs = await this.#server.get(account, key, known)
-      if (theirs === 'same') return current(entry)
+      this.#lastWrites.note(key, theirs === 'same' ? known : (theirs?.version ?? null))
+      if (theirs === 'same') return local()
       this.#see(account, key, theirs?.version)
-      if (theirs === undefined) await this.#keep({ account, key }, null)
-      else
-        await this.#keep({ account, key }, { value: { bytes: theirs.bytes, type: theirs.type }, base: theirs.version })
+      const stamp = theirs && stampOf({ base: theirs.version })
+      await this.#keep({ account, key }, theirs)
+      seen(stamp)
+      if (stamp && entry && stampOf(entry) !== stamp) this.#tabs.tell({ account, key, stamp })
       return theirs && decode(theirs)
     } catch (error) {
-      if (entry && hasCode(error, /^offline$/)) return current(entry)
+      if (entry && error instanceof SaveError && error.code === 'offline') return local()
       throw error
     }
   }
@@ -121,10 +146,10 @@ export class Saves {
   /** Returns the version on the server that this device knows; null for none. It is for the option `if` of `set`. */
   async version(key: string): Promise<number | null> {
     await this.get(key)
-    const entry = await this.#entry(this.#account, key)
+    const entry = await this.#entry(this.#player.account, key)
     if (entry?.pending) return entry.base
     // A full device may have an old copy. Versions only grow.
-    return Math.max(entry?.base ?? 0, this.#seen.get(key) ?? 0) || null
+    return Math.max(entry?.base ?? 0, this.#onServer.get(key) ?? 0) || null
   }
 
   /**
@@ -136,7 +161,8 @@ export class Saves {
    */
   async set(key: string, value: SaveValue, options: SetOptions = {}): Promise<void> {
     mustBeKey(key)
-    await this.#set(key, await encode(value), options)
+    if (value instanceof Blob) await this.#set(key, await encode(value), options)
+    else await this.#set(key, encodeNow(value), options)
   }
 
   /** Deletes a save. The server keeps its versions for 30 days. */
@@ -147,9 +173,9 @@ export class Saves {
 
   /** Lists the keys of the player's saves. */
   async keys(): Promise<string[]> {
-    await this.#player()
-    if (!this.#isConfirmed && this.#account === '') await this.#confirm()
-    const account = this.#account
+    await this.#currentPlayer()
+    if (!this.#player.isConfirmed && this.#player.account === '') await this.#player.confirm()
+    const account = this.#player.account
     const entries = (await this.#store?.all(account)) ?? []
     const listed = account === '' ? [] : await this.#server.list(account)
     const keys = new Set(listed ?? entries.filter(({ value }) => value).map(({ key }) => key))
@@ -162,14 +188,16 @@ export class Saves {
 
   /** Adds a listener. The returned function removes it. */
   on<Name extends keyof SavesEvents>(name: Name, listener: SavesEvents[Name]): () => void {
-    return this.#listeners.add(name, listener)
+    const remove = this.#listeners.add(name, listener)
+    // The other tab was open first, so the event has passed.
+    if (name === 'elsewhere' && this.#tabs.isElsewhere)
+      queueMicrotask(() => (listener as SavesEvents['elsewhere'])({ open: true }))
+    return remove
   }
 
   async #open(): Promise<void> {
     this.#store = await Store.open()
-    const account = await this.#store?.read<string>(ACCOUNT)
-    this.#account = account ?? ''
-    this.#isKnown = account !== undefined
+    await this.#player.restore(this.#store)
   }
 
   /** Reads an entry of this device; undefined also while the browser fails to. */
@@ -178,218 +206,104 @@ export class Saves {
   }
 
   #see(account: string, key: string, version: number | undefined): void {
-    if (account !== this.#account) return
-    if (version === undefined) this.#seen.delete(key)
-    else this.#seen.set(key, version)
+    if (account !== this.#player.account) return
+    if (version === undefined) this.#onServer.delete(key)
+    else this.#onServer.set(key, version)
   }
 
-  async #set(key: string, value: Encoded | null, options: SetOptions): Promise<void> {
-    const account = await this.#player()
+  /** Notes the change before the first wait: a page that is being closed gets no further. */
+  async #set(key: string, value: Encoded | null, { if: base }: SetOptions): Promise<void> {
+    const id = this.#journal.nextId()
+    const times = { setAt: Date.now(), offset: this.#server.offset }
+    const change = { id, key, value, ...times, ...(base === undefined ? {} : { base }) }
+    const isNoted = this.#journal.add({ ...change, account: this.#player.settled })
+    const isFirst = isNoted && base === undefined && this.status === 'saved' && this.#player.isConfirmed
+    const early = this.#lastWrites.send(isFirst ? this.#player.account : null, key, value)
+    const seen = this.#seen.get(key)
+    this.#seen.set(key, id)
+    try {
+      await this.#write({ ...change, seen }, early)
+    } catch (error) {
+      this.#seen.delete(key)
+      throw error
+    } finally {
+      this.#journal.remove(id)
+    }
+  }
+
+  async #write(change: Change, early: Promise<Outcome> | null): Promise<void> {
+    const account = await this.#currentPlayer()
+    const { key, value } = change
+    let entry: Entry | null
     try {
       if (!this.#store) throw new SaveError('storage_full', 'The browser keeps nothing for this page.')
-      await this.#store.change(async (changes) => {
-        const entry = await changes.get(account, key)
-        const base = options.if === undefined ? (entry?.base ?? null) : options.if
-        const isInFlight = entry?.pending != null && entry.pending.sequence === this.#inFlight
-        const former = isInFlight ? entry.value : entry?.pending?.former
-        const pending = { sequence: await changes.sequence(), setAt: Date.now(), offset: this.#server.offset }
-        changes.put({ account, key, value, base, pending: { ...pending, ...(former ? { former } : {}) } })
-      })
+      const ask = this.#listeners.last('conflict')
+      entry = await write({ store: this.#store, ask, inFlight: () => this.#sender.inFlight }, account, change)
     } catch (error) {
       if (error instanceof TypeError) throw error
-      const outcome = await setOnServer(this.#server, { account, key, value }, options)
+      const outcome = await setOnServer(this.#server, { account, key, value }, change)
       this.#see(account, key, outcome.kind === 'written' ? outcome.version : undefined)
       return
     }
-    this.#refusedUntil.delete(key)
-    if (this.#status === 'saved') this.#setStatus('saving')
-    this.#retry()
+    if (early && entry?.pending) this.#lastWrites.keep(entry.pending.sequence, early)
+    // Another player than before may have been named meanwhile.
+    if (!this.#seen.has(key)) this.#seen.set(key, change.id)
+    if (entry && stampOf(entry) !== change.id) this.#replaced(entry)
+    else this.#tabs.tell({ account, key, stamp: change.id })
+    this.#sender.changed(key)
   }
 
-  /** Returns the player for a call of the game, after a second at most. */
-  async #player(): Promise<string> {
+  /** Another value than this page's has come out of a conflict. */
+  #replaced(entry: Entry): void {
+    const { account, key } = entry
+    this.#seen.set(key, stampOf(entry))
+    this.#listeners.emit('change', { key, value: current(entry) })
+    this.#tabs.tell({ account, key, stamp: stampOf(entry) })
+  }
+
+  /** Another tab has given a save another value. A game that listens has read it; one that does not has not. */
+  async #changedElsewhere({ account, key, stamp }: ChangedElsewhere): Promise<void> {
+    const seen = this.#seen.get(key)
+    if (account !== this.#player.account || seen === undefined || seen === stamp) return
+    const entry = await this.#store?.get(account, key)
+    if (this.#seen.get(key) !== seen || (entry && stampOf(entry) !== stamp)) return
+    if (!this.#listeners.last('change')) return
+    this.#seen.set(key, stamp)
+    this.#listeners.emit('change', { key, value: current(entry) })
+  }
+
+  /** Returns the player for a call of the game. */
+  async #currentPlayer(): Promise<string> {
     await this.#ready
-    if (!this.#isConfirmed) {
-      await Promise.race([this.#confirm(), new Promise((resolve) => setTimeout(resolve, CONFIRM_MS))])
-    }
-    return this.#account
+    await this.#player.settle()
+    await this.#recover()
+    return this.#player.account
   }
 
-  /** Finds out who is signed in. Without a connection it is whoever was last. */
-  #confirm(): Promise<void> {
-    if (this.#isConfirmed) return Promise.resolve()
-    this.#confirming ??= this.#askForPlayer().finally(() => {
-      this.#confirming = null
-    })
-    return this.#confirming
-  }
-
-  async #askForPlayer(): Promise<void> {
-    await frameSession()?.ready
-    const player = await this.#server.player()
-    if (player === null) return
-    const former = this.#account
-    const wasKnown = this.#isKnown
-    this.#account = player
-    this.#isKnown = true
-    this.#isConfirmed = true
-    if (former !== player) this.#seen.clear()
-    if (!this.#store) return
-    try {
-      if (former !== player || !wasKnown) await this.#store.write(ACCOUNT, player)
-      if (former !== player && former !== '') await removeCopies(this.#store, former)
-      if (player !== '') await adopt(this.#store, player)
-    } catch {
-      // A device without room: the server still takes what the game saves, and the next page tries again.
-    }
-  }
-
-  /** Sends what waits, now. A call while changes are being sent makes them be looked at once more. */
-  #retry(): void {
-    this.#isRetryWanted = true
-    this.#wake?.()
-    this.#sending ??= this.#send()
-      .catch((error) => {
-        this.#setStatus('offline')
-        globalThis.reportError?.(error)
-      })
-      .finally(() => {
-        this.#sending = null
-        // The change may have come when the last look was under way.
-        if (this.#isRetryWanted) this.#retry()
-      })
-  }
-
-  /** Sends the changes of the account in their order, until none waits or the server can't be reached. */
-  async #send(): Promise<void> {
-    await this.#ready
+  /** Takes over what former pages have left, once. */
+  #recover(): Promise<void> {
     const store = this.#store
-    this.#isRetryWanted = false
-    // Where the browser keeps nothing, nothing waits.
-    if (!store) return this.#setStatus('saved')
-    for (let attempt = 0; ; ) {
-      this.#isRetryWanted = false
-      await this.#confirm()
-      const entry = await this.#next(store)
-      if (!entry) return this.#setStatus((await this.#waits(store)) ? 'offline' : 'saved')
-      if (!this.#isConfirmed) {
-        this.#setStatus('offline')
-        await this.#pause(attempt++, 0)
-        continue
-      }
-      this.#setStatus('saving')
-      const retryAfterMs = await this.#sendOne(store, entry)
-      if (retryAfterMs === null) attempt = 0
-      else {
-        this.#setStatus('offline')
-        await this.#pause(attempt++, retryAfterMs)
-      }
-    }
-  }
-
-  /** Returns the first change of the account that may be sent. Signed out, nothing is. */
-  async #next(store: Store): Promise<(Entry & { pending: Pending }) | undefined> {
-    if (this.#account === '') return undefined
-    const now = performance.now()
-    return (await store.all(this.#account))
-      .filter((entry): entry is Entry & { pending: Pending } => entry.pending !== null)
-      .filter(({ key }) => (this.#refusedUntil.get(key) ?? 0) <= now)
-      .sort((a, b) => a.pending.sequence - b.pending.sequence)[0]
-  }
-
-  async #waits(store: Store): Promise<boolean> {
-    return (await store.all(this.#account)).some(({ pending }) => pending !== null)
-  }
-
-  /** @returns null when the change is done, else the shortest time in ms until the next attempt */
-  async #sendOne(store: Store, entry: Entry & { pending: Pending }): Promise<number | null> {
-    const { account, key, value, base } = entry
-    this.#inFlight = entry.pending.sequence
-    const outcome = await (value
-      ? this.#server.put(account, key, value, base)
-      : this.#server.delete(account, key, base))
-    this.#inFlight = null
-    if (outcome.kind === 'unreachable') {
-      // Meanwhile another player may sign in.
-      this.#isConfirmed = false
-      return outcome.retryAfterMs
-    }
-    if (outcome.kind === 'signed-out') {
-      this.#isConfirmed = false
-      return 0
-    }
-    if (outcome.kind === 'refused') {
-      this.#putOff(key)
-      this.#listeners.emit('error', { key, code: outcome.code, message: outcome.message })
-      return null
-    }
-    if (outcome.kind !== 'conflict') {
-      await noteSent(store, entry, outcome)
-      return null
-    }
-    try {
-      const ask = this.#listeners.last('conflict')
-      const changed = (changedKey: string, changedValue: SaveValue) =>
-        this.#listeners.emit('change', { key: changedKey, value: changedValue })
-      await resolveConflict({ store, server: this.#server, ask, changed }, entry)
-      return null
-    } catch (error) {
-      const isOtherPlayer = hasCode(error, OTHER_PLAYER)
-      if (isOtherPlayer) this.#isConfirmed = false
-      if (isOtherPlayer || hasCode(error, /^offline$/)) return FIRST_WAIT_MS
-      // An error of the game's own listener must not stop the other saves.
-      globalThis.reportError?.(error)
-      this.#putOff(key)
-      return null
-    }
-  }
-
-  /** Lets a save wait. The others are sent meanwhile. */
-  #putOff(key: string): void {
-    this.#refusedUntil.set(key, performance.now() + REFUSED_MS)
-    setTimeout(() => this.#retry(), REFUSED_MS)
+    // A device without room tries again in the next page.
+    if (store) this.#recovering ??= recover(store, this.#journal, this.#player.account).catch(() => {})
+    return this.#recovering ?? Promise.resolve()
   }
 
   /** Keeps a copy of what the server has, unless the game has changed it meanwhile. */
-  async #keep(
-    { account, key }: Pick<Entry, 'account' | 'key'>,
-    copy: { value: Encoded; base: number } | null,
-  ): Promise<void> {
+  async #keep({ account, key }: Pick<Entry, 'account' | 'key'>, theirs: Theirs | undefined): Promise<void> {
     // Without a copy, the save is read again next time.
     await this.#store
       ?.change(async (changes) => {
         const now = await changes.get(account, key)
         if (now?.pending) return
-        if (copy) changes.put({ account, key, ...copy, pending: null })
-        else changes.remove({ account, key })
+        if (theirs) {
+          const { bytes, type, version, updatedAt } = theirs
+          const setAt = updatedAt - (this.#server.offset ?? 0)
+          changes.put({ account, key, value: { bytes, type }, base: version, pending: null, setAt })
+        } else changes.remove({ account, key })
       })
       .catch(() => {})
   }
-
-  /** Waits longer after each failed attempt, or until `#retry`. */
-  async #pause(attempt: number, leastMs: number): Promise<void> {
-    if (this.#isRetryWanted && leastMs === 0) return
-    const ms = Math.max(leastMs, Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt) * (0.5 + Math.random() / 2))
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      this.#wake = () => {
-        // The server has said how long it needs.
-        if (leastMs > 0) return
-        clearTimeout(timer)
-        resolve()
-      }
-    })
-    this.#wake = null
-  }
-
-  #setStatus(status: SaveStatus, { ifNotSaved = false } = {}): void {
-    if (status === this.#status || (ifNotSaved && this.#status === 'saved')) return
-    this.#status = status
-    this.#listeners.emit('status', status)
-  }
 }
-
-const hasCode = (error: unknown, code: RegExp): boolean => error instanceof SaveError && code.test(error.code)
 
 /** The saves of the player in this game. */
 export const saves = new Saves()

@@ -20,6 +20,9 @@ export interface SaveConditions extends CallOptions {
   if?: number | null | undefined
 }
 
+/** Proxies rewrite entity tags and preconditions, and leave this header alone. */
+const VERSION = 'service-save-version'
+
 const at = (key: string) => `/api/saves/${encodeURIComponent(key)}`
 
 /** Lists the player's saves, without their values. */
@@ -34,7 +37,8 @@ export async function getSave(
 ): Promise<{ version: number; response: Response } | null> {
   try {
     const response = await connection.send('GET', at(key), { ...options, headers: { accept: '*/*' } })
-    return { version: Number(response.headers.get('etag')?.slice(1, -1)), response }
+    const { headers } = response
+    return { version: Number(headers.get(VERSION) ?? /\d+/.exec(headers.get('etag') ?? '')?.[0]), response }
   } catch (error) {
     if (error instanceof NotFoundError && error.code === 'no_such_save') return null
     throw error
@@ -83,5 +87,6 @@ const BYTES = 'application/octet-stream'
 
 function conditionsOf({ if: version }: SaveConditions): NonNullable<RequestOptions['headers']> {
   if (version === undefined) return {}
-  return version === null ? { 'if-none-match': '*' } : { 'if-match': `"${version}"` }
+  const precondition = version === null ? { 'if-none-match': '*' } : { 'if-match': `"${version}"` }
+  return { ...precondition, [VERSION]: String(version ?? 0) }
 }

@@ -157,12 +157,13 @@ export class Saves {
   /**
    * Deletes a save. Its versions can be restored for 30 days.
    *
+   * @returns the version that was deleted
    * @throws NoSuchSave, SaveConflict
    */
-  async delete(owner: SaveOwner, key: string, conditions: Conditions = {}): Promise<void> {
+  async delete(owner: SaveOwner, key: string, conditions: Conditions = {}): Promise<number> {
     const { db, clock } = this.#parts
     const limitBytes = await this.#games.bytesOf(owner.gameId)
-    const removed = await db.groupCommit(async (statements) => {
+    const { version, removed } = await db.groupCommit(async (statements) => {
       const rows = new SaveRows(statements, owner)
       const usage = await rows.hold()
       const current = await rows.current(key)
@@ -172,9 +173,10 @@ export class Saves {
       await rows.setDeleted(key, now, new Date(current.historyDueAt ?? now.getTime() + KEPT_MS))
       const left = { ...usage, keys: usage.keys - 1, bytes: usage.bytes - current.size }
       await rows.setUsage(await this.#bounded(rows, left, limitBytes))
-      return rows.removedDigests
+      return { version: current.version, removed: rows.removedDigests }
     })
     await this.values.removeUnused(removed)
+    return version
   }
 
   /**

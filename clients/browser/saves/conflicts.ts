@@ -1,5 +1,5 @@
 import type { Outcome, Server, Theirs } from './server.ts'
-import { type Entry, isSameChange, nextStep, type Pending, type Store } from './store.ts'
+import { type Entry, isSameChange, nextStep, type Pending, type Store, stampOf } from './store.ts'
 import type { Conflict, SaveValue } from './types.ts'
 import { decode, type Encoded, encode, isEqual } from './values.ts'
 
@@ -9,7 +9,7 @@ export interface ConflictRules {
   /** Decides by the game's listener; absent: the newer one wins. */
   ask: ((conflict: Conflict) => SaveValue | Promise<SaveValue>) | undefined
   /** The value of this device is another one now. */
-  changed(key: string, value: SaveValue): void
+  replaced(entry: Entry): void
 }
 
 /**
@@ -17,7 +17,7 @@ export interface ConflictRules {
  * the next attempt keeps both values on the server, the chosen one last.
  */
 export async function resolveConflict(rules: ConflictRules, entry: Entry & { pending: Pending }): Promise<void> {
-  const { store, server, changed } = rules
+  const { store, server, replaced } = rules
   const { account, key, value, pending } = entry
   const theirs = await server.get(account, key, null)
   const update = (change: (now: Entry) => Entry | null) =>
@@ -52,28 +52,39 @@ export async function resolveConflict(rules: ConflictRules, entry: Entry & { pen
   }
   const step = nextStep(pending)
   const given = chosen === 'theirs' ? encodedOf(theirs) : chosen
-  const isCurrent = await update((now) =>
-    value === null
-      ? { ...now, value: given, base: version, pending: chosen === 'theirs' ? null : { ...pending, step } }
-      : { ...now, base: version, pending: { ...pending, step, next: [...(pending.next ?? []), given] } },
-  )
-  if (isCurrent) changed(key, decode(given))
+  let result: Entry | null = null
+  const change = chosen === 'theirs' ? stampOf({ base: version }) : `merged ${version} ${pending.sequence}.${step}`
+  await update((now) => {
+    // Another tab may have put its value behind this one.
+    const next = [...(now.pending?.next ?? []), given]
+    result =
+      value === null
+        ? { ...now, value: given, base: version, change, pending: chosen === 'theirs' ? null : { ...pending, step } }
+        : { ...now, base: version, change, pending: { ...pending, step, next } }
+    return result
+  })
+  if (result) replaced(result)
 }
 
-/** Notes that a change is on the server. The game may have set another value meanwhile. */
+/**
+ * Notes that a change is on the server. The game may have set another value meanwhile.
+ *
+ * @returns whether nothing of the save waits any more
+ */
 export async function noteSent(
   store: Store,
   { account, key, pending }: Entry & { pending: Pending },
   outcome: Extract<Outcome, { kind: 'written' | 'gone' }>,
-): Promise<void> {
-  await store.change(async (changes) => {
+): Promise<boolean> {
+  return store.change(async (changes) => {
     const now = await changes.get(account, key)
-    if (!now) return
+    if (!now) return true
     const isSame = isSameChange(now.pending, pending)
-    if (outcome.kind === 'written')
-      changes.put(isSame ? afterWrite(now, outcome.version) : { ...now, base: outcome.version })
-    else if (isSame) changes.remove(now)
-    else changes.put({ ...now, base: null })
+    const base = outcome.kind === 'written' ? outcome.version : null
+    const next = !isSame ? { ...now, base } : base === null ? null : afterWrite(now, base)
+    if (next) changes.put(next)
+    else changes.remove(now)
+    return !next?.pending
   })
 }
 

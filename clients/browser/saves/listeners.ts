@@ -16,7 +16,7 @@ export class Listeners {
     return [...(this.#listeners.get(name) ?? [])].at(-1) as SavesEvents[Name] | undefined
   }
 
-  emit<Name extends 'status' | 'change' | 'error'>(name: Name, value: Parameters<SavesEvents[Name]>[0]): void {
+  emit<Name extends Exclude<keyof SavesEvents, 'conflict'>>(name: Name, value: Parameters<SavesEvents[Name]>[0]): void {
     for (const listener of this.#listeners.get(name) ?? []) {
       try {
         ;(listener as (value: unknown) => void)(value)

@@ -7,6 +7,10 @@ const TIMEOUT_MS = 30_000
 /** A game that begins waits for this answer. */
 const SESSION_TIMEOUT_MS = 10_000
 
+const LONGEST_RETRY_AFTER_MS = 300_000
+/** Proxies rewrite entity tags and preconditions, and leave this header alone. */
+const VERSION_HEADER = 'service-save-version'
+
 /** The current value of a save on the server. */
 export interface Theirs extends Encoded {
   version: number
@@ -18,14 +22,29 @@ export type Outcome =
   | { kind: 'written'; version: number }
   | { kind: 'gone' }
   | { kind: 'conflict' }
-  | { kind: 'signed-out' }
+  | { kind: 'signed-out'; code: string; message: string }
   | { kind: 'refused'; code: string; message: string }
-  | { kind: 'unreachable'; retryAfterMs: number }
+  | { kind: 'unreachable'; retryAfterMs: number; code: string; message: string }
 
 /** The server's part of saves, at the game's own origin. */
 export class Server {
   /** What to add to the clock of this device for the server's time; null while it is unknown. */
   offset: number | null = null
+  #isPageHidden = false
+
+  constructor() {
+    globalThis.addEventListener?.('pagehide', () => {
+      this.#isPageHidden = true
+    })
+    globalThis.addEventListener?.('pageshow', () => {
+      this.#isPageHidden = false
+    })
+  }
+
+  /** Whether the page may be closing. Its requests are cancelled with it, unless they say otherwise. */
+  get isClosing(): boolean {
+    return this.#isPageHidden || globalThis.document?.visibilityState === 'hidden'
+  }
 
   /** Returns the id of the signed-in player, '' for nobody; null when the server can't be reached. */
   async player(): Promise<string | null> {
@@ -64,10 +83,10 @@ export class Server {
     const answer = await this.#fetch(addressOf(key), { headers })
     if (answer?.status === 304) return 'same'
     if (answer?.ok) {
-      const version = Number(answer.headers.get('etag')?.slice(1, -1))
+      const version = versionOf(answer)
       const bytes = await answer.arrayBuffer().catch(() => null)
       // A service worker or the page of a hotel's network may answer for the server.
-      if (!bytes || !Number.isInteger(version)) throw unreachable()
+      if (!bytes || version === null) throw unreachable()
       return {
         bytes,
         type: answer.headers.get('content-type') ?? '',
@@ -84,39 +103,40 @@ export class Server {
   /** @param base the version that the value was made from; null: there must be none */
   async put(player: string, key: string, { bytes, type }: Encoded, base: number | null): Promise<Outcome> {
     const condition = base === null ? { 'if-none-match': '*' } : { 'if-match': `"${base}"` }
+    const version = { [VERSION_HEADER]: String(base ?? 0) }
     return this.#change(key, {
       method: 'PUT',
-      headers: { 'service-player': player, 'content-type': type, ...condition },
+      headers: { 'service-player': player, 'content-type': type, ...condition, ...version },
       body: bytes,
-      keepalive: isHidden() && bytes.byteLength < KEEPALIVE_BYTES,
+      keepalive: this.isClosing && bytes.byteLength < KEEPALIVE_BYTES,
     })
   }
 
   /** @param base null: whatever is there */
   async delete(player: string, key: string, base: number | null): Promise<Outcome> {
-    const condition = base === null ? {} : { 'if-match': `"${base}"` }
+    const condition = base === null ? {} : { 'if-match': `"${base}"`, [VERSION_HEADER]: String(base) }
     return this.#change(key, {
       method: 'DELETE',
       headers: { 'service-player': player, ...condition } as Record<string, string>,
-      keepalive: isHidden(),
+      keepalive: this.isClosing,
     })
   }
 
   async #change(key: string, request: RequestInit): Promise<Outcome> {
     const answer = await this.#fetch(addressOf(key), request)
-    if (!answer) return { kind: 'unreachable', retryAfterMs: 0 }
+    if (!answer) return OFFLINE
     if (answer.status === 204) return { kind: 'gone' }
     if (answer.ok) {
       const written = await jsonOf<{ version: number }>(answer)
-      if (!Number.isInteger(written?.version)) return { kind: 'unreachable', retryAfterMs: 0 }
+      if (!Number.isInteger(written?.version)) return NO_SERVER
       return { kind: 'written', version: written?.version as number }
     }
     const { code, message } = await errorOf(answer)
     if (code === 'save_conflict') return { kind: 'conflict' }
     if (code === 'no_such_save') return { kind: 'gone' }
-    if (answer.status === 401 || code === 'other_player') return { kind: 'signed-out' }
+    if (answer.status === 401 || code === 'other_player') return { kind: 'signed-out', code, message }
     if (answer.status === 429 || (answer.status >= 500 && answer.status !== 507)) {
-      return { kind: 'unreachable', retryAfterMs: 1000 * Number(answer.headers.get('retry-after') ?? 0) }
+      return { kind: 'unreachable', retryAfterMs: retryAfterMs(answer), code, message }
     }
     return { kind: 'refused', code, message }
   }
@@ -135,13 +155,26 @@ export class Server {
   }
 }
 
-/** A page that is being closed. Its requests are cancelled with it, unless they say otherwise. */
-const isHidden = (): boolean => globalThis.document?.visibilityState === 'hidden'
+const OFFLINE = { kind: 'unreachable', retryAfterMs: 0, code: 'offline', message: 'There is no connection.' } as const
+const NO_SERVER = { ...OFFLINE, message: 'Something else than the server has answered.' }
 
 const unreachable = () => new SaveError('offline', 'The server cannot be reached.')
 
 /** @returns null for an answer that breaks off, or is not the server's */
 const jsonOf = <Body>(answer: Response): Promise<Body | null> => answer.json().catch(() => null)
+
+/** @returns null for an answer that names no version */
+function versionOf({ headers }: Response): number | null {
+  const tag = /^(?:W\/)?"([1-9][0-9]*)(?:[-;.:]+[A-Za-z]+)*"$/.exec(headers.get('etag') ?? '')
+  return Number(headers.get(VERSION_HEADER) ?? tag?.[1]) || null
+}
+
+/** `Retry-After` is a number of seconds or a date (RFC 9110, section 10.2.3). */
+function retryAfterMs({ headers }: Response): number {
+  const text = headers.get('retry-after') ?? '0'
+  const ms = /^\d+$/.test(text) ? 1000 * Number(text) : Date.parse(text) - Date.parse(headers.get('date') ?? '')
+  return Math.min(Math.max(0, ms || 0), LONGEST_RETRY_AFTER_MS)
+}
 
 const addressOf = (key: string): string => `/__service/saves/${key}`
 

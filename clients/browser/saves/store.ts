@@ -28,7 +28,14 @@ export interface Entry {
   base: number | null
   /** Null: the value is on the server. */
   pending: Pending | null
+  /** The time of the last change on this device, as `Pending.setAt`. It stays when the change has been sent. */
+  setAt?: number
+  /** What gave the value that the game sees: a change of a page of this device; absent: the server. */
+  change?: string
 }
+
+/** Returns what tells the value of an entry from others that the save had before. */
+export const stampOf = ({ change, base }: Pick<Entry, 'change' | 'base'>): string => change ?? `version ${base}`
 
 /** Returns the value that the game sees: the last one that follows, if there is one. */
 export const current = (entry: Entry | undefined): SaveValue => {
@@ -44,6 +51,19 @@ export const nextStep = ({ step = 0 }: Pending): number => step + 1
 
 const SAVES = 'saves'
 const META = 'meta'
+/** The last changes of the journal that are in the store. The page and the next one may both bring one. */
+const TAKEN = 'taken'
+const MOST_TAKEN = 200
+
+/** A transaction of the store. */
+export interface Changes {
+  get(account: string, key: string): Promise<Entry | undefined>
+  put(entry: Entry): void
+  remove(entry: Pick<Entry, 'account' | 'key'>): void
+  sequence(): Promise<number>
+  /** Whether a change of the journal comes for the first time. */
+  isNew(id: string): Promise<boolean>
+}
 
 /** The saves of this device, in IndexedDB. Several tabs may use it at once. */
 export class Store {
@@ -78,14 +98,7 @@ export class Store {
    *
    * @param work sets entries by `put` and `remove`; `sequence` is the next number of a change
    */
-  async change<Result>(
-    work: (changes: {
-      get(account: string, key: string): Promise<Entry | undefined>
-      put(entry: Entry): void
-      remove(entry: Pick<Entry, 'account' | 'key'>): void
-      sequence(): Promise<number>
-    }) => Promise<Result>,
-  ): Promise<Result> {
+  async change<Result>(work: (changes: Changes) => Promise<Result>): Promise<Result> {
     const transaction = await this.#transaction([SAVES, META], 'readwrite')
     const saves = transaction.objectStore(SAVES)
     const meta = transaction.objectStore(META)
@@ -103,6 +116,12 @@ export class Store {
         const next = (((await done(meta.get('sequence'))) as number | undefined) ?? 0) + 1
         meta.put(next, 'sequence')
         return next
+      },
+      isNew: async (id) => {
+        const taken = ((await done(meta.get(TAKEN))) as string[] | undefined) ?? []
+        if (taken.includes(id)) return false
+        meta.put([...taken, id].slice(-MOST_TAKEN), TAKEN)
+        return true
       },
     })
     await complete

@@ -23,10 +23,15 @@ export interface SavesEvents {
    */
   conflict: (conflict: Conflict) => SaveValue | Promise<SaveValue>
   status: (status: SaveStatus) => void
-  /** A save has another value than this page set or read last, because of a conflict or a sign-in. */
+  /** A save has another value than this page set or read last, because of a conflict, a sign-in, or another tab. */
   change: (change: { key: string; value: SaveValue }) => void
-  /** The server refuses a save, which stays on this device: it is too large, or there is no room left. */
+  /**
+   * A save stays on this device: the server refuses it, because it is too large or there is no room left, or nothing has
+   * reached the server for ten seconds (`code` and `message` say why; `offline` without a connection).
+   */
   error: (error: { key: string; code: string; message: string }) => void
+  /** Another tab of this browser has the game open, or none has any more. */
+  elsewhere: (elsewhere: { open: boolean }) => void
 }
 
 export interface SetOptions {
@@ -48,3 +53,7 @@ export class SaveError extends Error {
     this.code = code
   }
 }
+
+/** Whether the player has signed out, or another one has signed in. */
+export const isOtherPlayer = (error: unknown): boolean =>
+  error instanceof SaveError && /^(unauthorized|other_player)$/.test(error.code)

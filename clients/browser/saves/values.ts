@@ -15,9 +15,16 @@ export function mustBeKey(key: string): void {
 
 /** @throws TypeError when JSON can't express the value */
 export async function encode(value: SaveValue): Promise<Encoded> {
-  if (value instanceof Blob) {
-    return { bytes: await value.arrayBuffer(), type: value.type || 'application/octet-stream' }
-  }
+  if (!(value instanceof Blob)) return encodeNow(value)
+  return { bytes: await value.arrayBuffer(), type: value.type || 'application/octet-stream' }
+}
+
+/**
+ * Encodes without a wait, for a page that is being closed.
+ *
+ * @throws TypeError when JSON can't express the value
+ */
+export function encodeNow(value: Exclude<SaveValue, Blob>): Encoded {
   if (value instanceof ArrayBuffer || ArrayBuffer.isView(value)) {
     const bytes =
       value instanceof ArrayBuffer ? value : value.buffer.slice(value.byteOffset, value.byteOffset + value.byteLength)

@@ -9,10 +9,9 @@ import type {
 import Type from 'typebox'
 import { InvalidRequest, UnsupportedMediaType } from '../../../core/errors.ts'
 import { actFor, endScope } from '../../../core/http/auth.ts'
-import { matchesEtag } from '../../../core/http/headers.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import type { Origin } from '../../../core/origins/origins.ts'
-import { etagOf, readConditions } from '../conditions.ts'
+import { etagOf, isKnown, readConditions, VERSION_HEADER } from '../conditions.ts'
 import { SaveTooLarge } from '../errors.ts'
 import type { SaveOwner } from '../save-rows.ts'
 import type { FoundInfo } from '../saves.ts'
@@ -46,7 +45,8 @@ const LONGEST_TYPE = 255
  * somebody else wrote.
  */
 const HEADERS = {
-  'cache-control': 'no-store',
+  // A proxy that transforms an answer for the network also rewrites its entity tag.
+  'cache-control': 'no-store, no-transform',
   vary: 'Cookie, Authorization',
   'x-content-type-options': 'nosniff',
   'cross-origin-resource-policy': 'same-origin',
@@ -102,12 +102,11 @@ export const saveRoutes =
       schema: { summary: 'A save: the bytes as they came, with the version as entity tag', tags, params: SaveParams },
       handler: async (request, reply) => {
         const [owner, { key }] = [ownerOf(request), request.params as { key: string }]
-        const known = request.headers['if-none-match']
         const isHead = request.method === 'HEAD'
-        if (isHead || known !== undefined) {
+        if (isHead || request.headers['if-none-match'] !== undefined) {
           const info = await app.saves.info(owner, key)
-          const isKnown = matchesEtag(known, etagOf(info.version))
-          if (isHead || isKnown) return headersOf(reply, info, isKnown).send()
+          const isSame = isKnown(request.headers, info.version)
+          if (isHead || isSame) return headersOf(reply, info, isSame).send()
         }
         const save = await app.saves.find(owner, key)
         // An error of the read must not have the headers of a save.
@@ -128,8 +127,9 @@ export const saveRoutes =
         },
       },
       async (request, reply) => {
-        await app.saves.delete(ownerOf(request), request.params.key, readConditions(request.headers))
-        return reply.code(204).send(null)
+        const { key } = request.params
+        const version = await app.saves.delete(ownerOf(request), key, readConditions(request.headers))
+        return reply.code(204).header(VERSION_HEADER, version).send(null)
       },
     )
 
@@ -193,18 +193,20 @@ export const saveRoutes =
           const { created, save } = await app.saves.put(ownerOf(request), request.params.key, value, conditions)
           return reply
             .code(created ? 201 : 200)
-            .header('etag', etagOf(save.version))
+            .headers(versionHeaders(save.version))
             .send(save)
         },
       )
     })
   }
 
+const versionHeaders = (version: number) => ({ etag: etagOf(version), [VERSION_HEADER]: version })
+
 /** Sets what an answer says about a save, with 304 for a version that the client has. */
-function headersOf(reply: FastifyReply, { version, size, contentType, updatedAt }: FoundInfo, isKnown = false) {
-  reply.header('etag', etagOf(version)).header('last-modified', updatedAt.toUTCString())
+function headersOf(reply: FastifyReply, { version, size, contentType, updatedAt }: FoundInfo, isSame = false) {
+  reply.headers(versionHeaders(version)).header('last-modified', updatedAt.toUTCString())
   reply.header('content-type', contentType)
-  return isKnown ? reply.code(304) : reply.header('content-length', size)
+  return isSame ? reply.code(304) : reply.header('content-length', size)
 }
 
 /** Makes a scope take bodies of every media type, unchanged. */

@@ -14,10 +14,14 @@ const INDEX = `<!doctype html><title>Saves</title><link rel="icon" href="data:,"
 import { saves } from '/__service/saves.js'
 window.saves = saves
 window.events = []
-for (const name of ['status', 'change', 'error']) saves.on(name, (value) => events.push([name, value]))
+const names = ['status', 'change', 'error', 'elsewhere'].filter((name) => name !== 'change' || location.hash !== '#deaf')
+for (const name of names) saves.on(name, (value) => events.push([name, value]))
 </script>`
 
-/** A game whose page has its saves in `window.saves`, and what happened in `window.events`. */
+/**
+ * A game whose page has its saves in `window.saves`, and what happened in `window.events`. With the fragment `#deaf` it
+ * does not listen to changes of other tabs.
+ */
 export async function startGame(t: Test, options: Parameters<typeof startPlatform>[1] = {}) {
   const platform = await startPlatform(t, { listen: true, ...options })
   const owner = await platform.signUp({ name: 'Ada' })

@@ -16,16 +16,21 @@ t.test('a save comes back as it was sent, with its version as entity tag', async
   const text = '{ "level": 2,\n "name": "Zoë" }'
   const made = await ada.put('slot.1', text, { 'content-type': 'application/json; charset=utf-8' })
   t.match(made, { status: 201, body: { key: 'slot.1', version: 1, size: Buffer.byteLength(text), updatedAt: String } })
-  t.match(made.headers, { etag: '"1"', 'cache-control': 'no-store' })
+  const versionHeaders = { etag: '"1"', 'service-save-version': '1', 'cache-control': 'no-store, no-transform' }
+  t.match(made.headers, versionHeaders)
   const read = await ada.get('slot.1')
   t.equal(read.text, text)
   t.match(read, {
     status: 200,
-    headers: { etag: '"1"', 'cache-control': 'no-store', 'content-type': 'application/json; charset=utf-8' },
+    headers: { ...versionHeaders, 'content-type': 'application/json; charset=utf-8' },
   })
   const head = await ada.request('HEAD', '/slot.1')
-  t.match(head, { status: 200, text: '', headers: { etag: '"1"', 'content-length': String(Buffer.byteLength(text)) } })
-  t.match(await ada.get('slot.1', { 'if-none-match': '"1"' }), { status: 304, text: '' })
+  t.match(head, {
+    status: 200,
+    text: '',
+    headers: { ...versionHeaders, 'content-length': String(Buffer.byteLength(text)) },
+  })
+  t.match(await ada.get('slot.1', { 'if-none-match': '"1"' }), { status: 304, text: '', headers: versionHeaders })
   t.match(await ada.put('slot.1', '3'), { status: 200, body: { version: 2, size: 1 } })
   t.match(await ada.list(), {
     status: 200,
@@ -114,14 +119,37 @@ t.test('a change holds to its conditions', async (t) => {
   t.match(refused, { status: 412, body: { error: { code: 'save_conflict' }, version: 1, updatedAt: String } })
   t.match(await ada.put('a', '2', { 'if-match': '"1"' }), { status: 200, body: { version: 2 } })
   t.match(await ada.put('a', '3', { 'if-match': '"1"' }), { status: 412, body: { version: 2 } })
-  t.match(await ada.put('a', '3', { 'if-match': 'W/"2"' }), { status: 412 }, 'a weak tag matches nothing')
+  for (const tag of ['"x2"', '"2-"', '"-2"', 'W/"1"', '"12-gzip"', '""'])
+    t.match(await ada.put('a', '3', { 'if-match': tag }), { status: 412 }, `${tag} names another version`)
   t.match(await ada.put('a', '3', { 'if-match': '"7", "2"' }), { status: 200, body: { version: 3 } })
   t.match(await ada.put('a', '4', { 'if-match': '*' }), { status: 200, body: { version: 4 } })
   t.match(await ada.put('a', '5', { 'if-match': '4' }), { status: 400, body: { error: { code: 'invalid_request' } } })
   t.match(await ada.delete('a', { 'if-match': '"3"' }), { status: 412, body: { version: 4 } })
   t.equal((await ada.get('a')).text, '4')
-  t.match(await ada.delete('a', { 'if-match': '"4"' }), { status: 204 })
+  t.match(await ada.delete('a', { 'if-match': '"4"' }), { status: 204, headers: { 'service-save-version': '4' } })
   t.match(await ada.delete('a'), { status: 404, body: { error: { code: 'no_such_save' } } })
+})
+
+t.test('what proxies make of a version still is the version', async (t) => {
+  const { ada } = await startWithGame(t)
+  const version = (number: number) => ({ 'service-save-version': String(number) })
+  t.match(await ada.put('a', '1', version(0)), { status: 201, headers: version(1) }, 'without If-None-Match')
+  t.match(await ada.put('a', '2', version(0)), { status: 412, body: { version: 1 } })
+  t.match(await ada.put('a', '2', version(1)), { status: 200, headers: version(2) }, 'without If-Match')
+  t.match(await ada.put('a', '3', version(1)), { status: 412, body: { version: 2 } })
+  t.match(await ada.put('a', '3', { ...version(2), 'if-match': '"1"' }), { status: 412 }, 'both must hold')
+  t.match(await ada.put('a', '3', { ...version(1), 'if-match': '"2"' }), { status: 412 })
+  t.match(await ada.put('a', '3', { ...version(2), 'if-match': '*' }), { status: 200 })
+  t.match(await ada.put('a', '4', { 'service-save-version': '3-gzip' }), { status: 400 })
+  // nginx and Cloudflare; Apache; Caddy; Cloudflare before a compressing server; Jetty.
+  for (const form of ['W/"V"', '"V-gzip"', '"V-zstd"', 'W/"V-br"', '"V--gzip"', '"V;br"']) {
+    const tag = form.replace('V', '3')
+    t.match(await ada.get('a', { 'if-none-match': tag }), { status: 304 }, tag)
+  }
+  t.match(await ada.put('a', '4', { 'if-match': 'W/"3"' }), { status: 200 })
+  t.match(await ada.put('a', '5', { 'if-match': '"9", "4-gzip"' }), { status: 200 })
+  t.match(await ada.delete('a', version(4)), { status: 412 })
+  t.match(await ada.delete('a', version(5)), { status: 204 })
 })
 
 t.test('of twenty changes of one version at once, one wins', async (t) => {
