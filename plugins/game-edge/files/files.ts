@@ -4,17 +4,18 @@ import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
-import { brotliCompress, constants } from 'node:zlib'
+import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
 import type { ByteRange } from '../../../core/data/byte-range.ts'
-import type { Blobs } from '../../../core/data/disk-cache.ts'
 import { writeFileRange } from '../../../core/data/write-file-range.ts'
 import { NotFound } from '../../../core/errors.ts'
 import { bufferedFile, type FileHead, fileHead, planResponse, sendFromMemory } from '../../../core/http/send-file.ts'
 import { BlobNotFound } from '../../../drivers/storage/interface.ts'
 import type { ManifestFile } from '../../deploy/index.ts'
 import { mayBeFramed } from '../sign-in/cookies.ts'
+import type { GameBlob, GameBlobs } from './blobs.ts'
 import { type Coding, chooseCoding } from './codings.ts'
+import type { DecodedFiles } from './decoded-files.ts'
 import type { HotFiles, HotForm } from './hot-files.ts'
 import { injectTags, type Tags, WIDGET_TAG } from './inject-tags.ts'
 import { candidates } from './paths.ts'
@@ -28,7 +29,7 @@ const DOCUMENT_BYTES = 4 * 1024 * 1024
 /** The minimum size of a document that is worth compressing. */
 const COMPRESS_FROM_BYTES = 1024
 
-const compress = promisify(brotliCompress)
+const compress = { br: promisify(brotliCompress), gzip: promisify(gzip) }
 
 /** The part of Fastify's reply that sending requires. */
 interface RawReply {
@@ -69,7 +70,8 @@ export function find(site: LiveSite, path: string): Found {
  */
 export class Files {
   readonly #log: FastifyInstance['log']
-  readonly #blobs: Blobs
+  readonly #blobs: GameBlobs
+  readonly #decoded: DecodedFiles
   readonly #hot: HotFiles
   /** The script tag of framed documents, which tells them the current player. */
   readonly #frameTag: () => string
@@ -82,14 +84,23 @@ export class Files {
     log: FastifyInstance['log'],
     {
       blobs,
+      decoded,
       hot,
       frameTag,
       draftTag,
       secure,
-    }: { blobs: Blobs; hot: HotFiles; frameTag: () => string; draftTag: () => string; secure: boolean },
+    }: {
+      blobs: GameBlobs
+      decoded: DecodedFiles
+      hot: HotFiles
+      frameTag: () => string
+      draftTag: () => string
+      secure: boolean
+    },
   ) {
     this.#log = log
     this.#blobs = blobs
+    this.#decoded = decoded
     this.#hot = hot
     this.#frameTag = frameTag
     this.#draftTag = draftTag
@@ -127,7 +138,7 @@ export class Files {
     request: IncomingMessage,
     reply: RawReply,
   ): Promise<boolean> {
-    const representation = representationOf(name, file.contentType, site.changed)
+    const representation = representationOf(name, file, site.changed)
     const { isDocument } = representation
     const worker = representation.isScript && isForWorker(request)
     const framed = isDocument && mayBeFramed(request, this.#secure)
@@ -143,7 +154,8 @@ export class Files {
       return isDocument
     }
     const encoded = injects ? undefined : file.encodings.find((encoding) => encoding.coding === coding)
-    const blob = encoded ?? file
+    const { encoding } = representation
+    const blob = encoding && coding === null ? await this.#decoded.of(file, encoding) : (encoded ?? file)
     const varies = codings.length > 0
     const headers = headersOf(representation, site, { coding, varies, framing: isDocument, worker })
     // A setting decides the isolation. A 304 would leave the headers of a response from before the change as they are.
@@ -163,12 +175,7 @@ export class Files {
     return isDocument
   }
 
-  async #stream(
-    blob: { sha256: string; size: number },
-    head: FileHead,
-    request: IncomingMessage,
-    reply: RawReply,
-  ): Promise<void> {
+  async #stream(blob: GameBlob, head: FileHead, request: IncomingMessage, reply: RawReply): Promise<void> {
     const { status, headers, bytes } = planResponse(request, head)
     const { raw: response } = reply
     if (bytes === null) {
@@ -200,7 +207,7 @@ export class Files {
     return first || last ? { first, last } : null
   }
 
-  #open(blob: { sha256: string; size: number }, range?: ByteRange): Promise<Readable> {
+  #open(blob: GameBlob, range?: ByteRange): Promise<Readable> {
     return this.#orFault(this.#blobs.open(blob, range))
   }
 
@@ -223,12 +230,16 @@ const WORKER = 'worker:'
 /** Whether a browser asks for the script of a worker. */
 const isForWorker = ({ headers }: IncomingMessage): boolean => /worker$/.test(String(headers['sec-fetch-dest'] ?? ''))
 
-const INJECTED: readonly Coding[] = ['br']
+const INJECTED: readonly Coding[] = ['br', 'gzip']
+const UPLOADED: Readonly<Record<Coding, readonly Coding[]>> = { br: ['br'], gzip: ['gzip'] }
 const NONE: readonly Coding[] = []
 
-/** Returns the codings of a file: those made at its deploy or, for a document with the widget, those made here. */
+/**
+ * Returns the codings of a file: that of its maker, those made at its deploy or, for a document with the widget, those
+ * made here.
+ */
 function codingsOf(file: ManifestFile, { encoding }: Representation, injects: boolean): readonly Coding[] {
-  if (encoding) return NONE
+  if (encoding) return UPLOADED[encoding]
   if (injects) return file.size >= COMPRESS_FROM_BYTES ? INJECTED : NONE
   return file.encodings.length === 0 ? NONE : file.encodings.map(({ coding }) => coding)
 }
@@ -242,5 +253,6 @@ async function injected(
   const digest = document === bytes ? file.sha256 : createHash('sha256').update(document).digest('hex')
   if (coding === null) return { body: document, digest }
   const params = { [constants.BROTLI_PARAM_QUALITY]: 6, [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT }
-  return { body: await compress(document, { params }), digest: `${digest}-br` }
+  const body = await (coding === 'br' ? compress.br(document, { params }) : compress.gzip(document))
+  return { body, digest: `${digest}-${coding}` }
 }

@@ -1,5 +1,5 @@
 import { cacheControl } from '../../../core/http/headers.ts'
-import { uploadedEncoding } from '../../deploy/index.ts'
+import { type ManifestFile, uploadedEncoding } from '../../deploy/index.ts'
 import type { Game } from '../../games/index.ts'
 import { cacheControlOf } from './caching.ts'
 import type { Coding } from './codings.ts'
@@ -7,7 +7,8 @@ import type { Coding } from './codings.ts'
 /** The headers and properties of a deploy's file, without its bytes. */
 export interface Representation {
   contentType: string
-  encoding: 'br' | 'gzip' | null
+  /** The coding in which its maker uploaded it. */
+  encoding: Coding | null
   cacheControl: string
   /** Whether it is an HTML document that may get the widget's script tag. */
   isDocument: boolean
@@ -18,11 +19,11 @@ export interface Representation {
 /** Determines the headers of a file from its name and type. @param changed names that had several contents */
 export function representationOf(
   path: string,
-  declaredType: string,
+  { contentType: typeByName, announcedType }: Pick<ManifestFile, 'contentType' | 'announcedType'>,
   changed: ReadonlySet<string> = NEVER,
 ): Representation {
-  const uploaded = uploadedEncoding(path)
-  const contentType = uploaded?.contentType ?? declaredType
+  const uploaded = uploadedEncoding(path, announcedType)
+  const contentType = uploaded?.contentType ?? typeByName
   return {
     contentType,
     encoding: uploaded?.encoding ?? null,
@@ -54,7 +55,6 @@ export function headersOf(
   const caching = worker ? cacheControl.revalidate : representation.cacheControl
   const byDestination = framing || (isScript && representation.cacheControl === cacheControl.immutable)
   const vary = [varies && 'accept-encoding', byDestination && 'sec-fetch-dest'].filter(Boolean).join(', ')
-  const encoding = representation.encoding ?? coding
   return [
     'content-type',
     contentType,
@@ -64,7 +64,7 @@ export function headersOf(
     'nosniff',
     'accept-ranges',
     'bytes',
-    ...(encoding ? ['content-encoding', encoding] : []),
+    ...(coding ? ['content-encoding', coding] : []),
     ...(vary ? ['vary', vary] : []),
     ...(preview ? ['x-robots-tag', 'noindex'] : []),
     ...(isolated ? Object.entries(ISOLATED).flat() : []),
