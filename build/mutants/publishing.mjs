@@ -1,10 +1,17 @@
 /** Mistakes in the safeguards of a platform that strangers use: quotas, approvals, sign-up. */
 export default [
   {
+    name: 'edge: the service worker of a game gets requests of the platform',
+    in: 'plugins/game-edge',
+    find: 'if (service) return withGuard',
+    replace: '',
+    tests: ['plugins/game-edge/service-workers'],
+  },
+  {
     name: 'edge: a file is sent in a coding that the client does not accept',
     in: 'plugins/game-edge',
-    find: 'const blob = encoding && coding === null ?',
-    replace: 'const blob = encoding && !encoding ?',
+    find: 'const decodes = encoding !== null && coding === null',
+    replace: 'const decodes = encoding !== null && encoding === null',
     tests: ['plugins/game-edge/compressed-builds'],
   },
   {

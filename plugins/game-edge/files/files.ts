@@ -20,6 +20,7 @@ import type { HotFiles, HotForm } from './hot-files.ts'
 import { injectTags, type Tags, WIDGET_TAG } from './inject-tags.ts'
 import { candidates } from './paths.ts'
 import { headersOf, type Representation, representationOf } from './representation.ts'
+import { isForServiceWorker, withGuard } from './service-worker.ts'
 import type { LiveSite } from './sites.ts'
 
 /** The maximum size of a response body that is cached in memory. */
@@ -111,9 +112,11 @@ export class Files {
   hot(site: LiveSite, path: string, request: IncomingMessage): HotForm | undefined {
     const name = path.endsWith('/') ? `${path}index.html` : path
     const framed = mayBeFramed(request, this.#secure)
-    const file = isForWorker(request)
-      ? site.hot.files.get(WORKER + name)
-      : (framed && site.hot.files.get(FRAMED + name)) || site.hot.files.get(name)
+    const file = isForServiceWorker(request)
+      ? site.hot.files.get(SERVICE_WORKER + name)
+      : isForWorker(request)
+        ? site.hot.files.get(WORKER + name)
+        : (framed && site.hot.files.get(FRAMED + name)) || site.hot.files.get(name)
     if (!file) return undefined
     const coding = chooseCoding(request.headers['accept-encoding'] as string | undefined, file.codings)
     const form = file[coding ?? 'plain']
@@ -140,31 +143,33 @@ export class Files {
   ): Promise<boolean> {
     const representation = representationOf(name, file, site.changed)
     const { isDocument } = representation
-    const worker = representation.isScript && isForWorker(request)
     const framed = isDocument && mayBeFramed(request, this.#secure)
-    const tags = isDocument && file.size <= DOCUMENT_BYTES ? this.#tagsOf(site, framed) : null
-    const injects = tags !== null
-    const codings = codingsOf(file, representation, injects)
+    const service = representation.isScript && isForServiceWorker(request)
+    const worker = service || (representation.isScript && isForWorker(request))
+    const { encoding } = representation
+    const source = service && encoding ? await this.#decoded.of(file, encoding) : file
+    const change = source.size > DOCUMENT_BYTES ? null : this.#changeOf(site, representation, { service, framed })
+    const codings = change ? codingsOfChanged(source) : codingsOf(file, representation)
     const coding = chooseCoding(request.headers['accept-encoding'] as string | undefined, codings)
     const kind = coding ?? 'plain'
-    const path = `${framed ? FRAMED : worker ? WORKER : ''}/${name}`
+    const path = `${framed ? FRAMED : service ? SERVICE_WORKER : worker ? WORKER : ''}/${name}`
     const hot = former ? undefined : site.hot.files.get(path)?.[kind]
     if (hot) {
       this.sendHot(hot, request, take(reply))
       return isDocument
     }
-    const encoded = injects ? undefined : file.encodings.find((encoding) => encoding.coding === coding)
-    const { encoding } = representation
-    const blob = encoding && coding === null ? await this.#decoded.of(file, encoding) : (encoded ?? file)
+    const encoded = change ? undefined : file.encodings.find((encoding) => encoding.coding === coding)
+    const decodes = encoding !== null && coding === null && !change
+    const blob = decodes ? await this.#decoded.of(file, encoding) : (encoded ?? source)
     const varies = codings.length > 0
-    const headers = headersOf(representation, site, { coding, varies, framing: isDocument, worker })
+    const headers = headersOf(representation, site, { coding, varies, framing: isDocument, worker, service })
     // A setting decides the isolation. A 304 would leave the headers of a response from before the change as they are.
     const tag = (digest: string) => `"${digest}${site.isolated ? '-isolated' : ''}"`
-    if (injects || (blob.size <= HOT_BYTES && !former)) {
+    if (change || (blob.size <= HOT_BYTES && !former)) {
       const form = await this.#hot.load(site.hot, path, { kind, codings }, async () => {
         const bytes = await buffer(await this.#open(blob))
-        const { body, digest } = tags
-          ? await injected(bytes, { file, tags, coding })
+        const { body, digest } = change
+          ? await changed(bytes, { file: blob, change, coding })
           : { body: bytes, digest: blob.sha256 }
         return bufferedFile(fileHead({ etag: tag(digest), size: body.length, isDocument }, headers), body)
       })
@@ -201,6 +206,17 @@ export class Files {
     }
   }
 
+  /** Returns what the platform adds to a file for this request; null for nothing. */
+  #changeOf(
+    site: LiveSite,
+    { isDocument }: Representation,
+    { service, framed }: { service: boolean; framed: boolean },
+  ): Change | null {
+    if (service) return withGuard
+    const tags = isDocument ? this.#tagsOf(site, framed) : null
+    return tags && ((bytes) => injectTags(bytes, tags))
+  }
+
   #tagsOf(site: LiveSite, framed: boolean): Tags | null {
     const last = site.game.settings.authWidget === 'on' ? WIDGET_TAG : undefined
     const first = framed ? (site.draft ? this.#draftTag() : '') + this.#frameTag() : undefined
@@ -226,33 +242,37 @@ export class Files {
 /** The prefixes of the paths of framed documents and workers' scripts in the table of hot files. */
 const FRAMED = 'framed:'
 const WORKER = 'worker:'
+const SERVICE_WORKER = 'service-worker:'
 
 /** Whether a browser asks for the script of a worker. */
 const isForWorker = ({ headers }: IncomingMessage): boolean => /worker$/.test(String(headers['sec-fetch-dest'] ?? ''))
 
-const INJECTED: readonly Coding[] = ['br', 'gzip']
+/** Adds the platform's part to a file. It returns the same bytes if there is no place for it. */
+type Change = (bytes: Buffer) => Buffer
+
+const CHANGED: readonly Coding[] = ['br', 'gzip']
 const UPLOADED: Readonly<Record<Coding, readonly Coding[]>> = { br: ['br'], gzip: ['gzip'] }
 const NONE: readonly Coding[] = []
 
-/**
- * Returns the codings of a file: that of its maker, those made at its deploy or, for a document with the widget, those
- * made here.
- */
-function codingsOf(file: ManifestFile, { encoding }: Representation, injects: boolean): readonly Coding[] {
+/** Returns the codings of a file that the platform changes, which are made here. */
+const codingsOfChanged = ({ size }: { size: number }): readonly Coding[] =>
+  size >= COMPRESS_FROM_BYTES ? CHANGED : NONE
+
+/** Returns the codings of a file: that of its maker, or those made at its deploy. */
+function codingsOf(file: ManifestFile, { encoding }: Representation): readonly Coding[] {
   if (encoding) return UPLOADED[encoding]
-  if (injects) return file.size >= COMPRESS_FROM_BYTES ? INJECTED : NONE
   return file.encodings.length === 0 ? NONE : file.encodings.map(({ coding }) => coding)
 }
 
-/** Inserts the platform's tags into a document, and computes a digest of the result. */
-async function injected(
+/** Changes and compresses a file, and computes a digest of the result. */
+async function changed(
   bytes: Buffer,
-  { file, tags, coding }: { file: ManifestFile; tags: Tags; coding: Coding | null },
+  { file, change, coding }: { file: { sha256: string }; change: Change; coding: Coding | null },
 ): Promise<{ body: Buffer; digest: string }> {
-  const document = injectTags(bytes, tags)
-  const digest = document === bytes ? file.sha256 : createHash('sha256').update(document).digest('hex')
-  if (coding === null) return { body: document, digest }
+  const whole = change(bytes)
+  const digest = whole === bytes ? file.sha256 : createHash('sha256').update(whole).digest('hex')
+  if (coding === null) return { body: whole, digest }
   const params = { [constants.BROTLI_PARAM_QUALITY]: 6, [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT }
-  const body = await (coding === 'br' ? compress.br(document, { params }) : compress.gzip(document))
+  const body = await (coding === 'br' ? compress.br(whole, { params }) : compress.gzip(whole))
   return { body, digest: `${digest}-${coding}` }
 }

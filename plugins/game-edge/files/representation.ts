@@ -39,7 +39,8 @@ const NEVER: ReadonlySet<string> = new Set()
  * Headers of every file of a game, as pairs for `writeHead`; the entity tag, length and range are added.
  *
  * @param coding the form of the file that is sent; `varies`: there are others; `framing`: the response differs in a
- *   frame; `worker`: it is the script of a worker, whose isolation is a setting, so that it is not immutable
+ *   frame; `worker`: it is the script of a worker, whose isolation is a setting, so that it is not immutable; `service`:
+ *   it is that of a service worker, which has an addition of the platform
  */
 export function headersOf(
   representation: Representation,
@@ -49,12 +50,15 @@ export function headersOf(
     varies,
     framing = false,
     worker = false,
-  }: { coding: Coding | null; varies: boolean; framing?: boolean; worker?: boolean },
+    service = false,
+  }: { coding: Coding | null; varies: boolean; framing?: boolean; worker?: boolean; service?: boolean },
 ): string[] {
   const { contentType, isScript } = representation
   const caching = worker ? cacheControl.revalidate : representation.cacheControl
-  const byDestination = framing || (isScript && representation.cacheControl === cacheControl.immutable)
-  const vary = [varies && 'accept-encoding', byDestination && 'sec-fetch-dest'].filter(Boolean).join(', ')
+  const byDestination = framing || service || (isScript && representation.cacheControl === cacheControl.immutable)
+  const vary = [varies && 'accept-encoding', byDestination && 'sec-fetch-dest', service && 'service-worker']
+    .filter(Boolean)
+    .join(', ')
   return [
     'content-type',
     contentType,
