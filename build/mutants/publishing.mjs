@@ -1,6 +1,34 @@
 /** Mistakes in the safeguards of a platform that strangers use: quotas, approvals, sign-up. */
 export default [
   {
+    name: 'edge: the service worker of a game gets requests of the platform',
+    in: 'plugins/game-edge',
+    find: 'if (service) return withGuard',
+    replace: '',
+    tests: ['plugins/game-edge/service-workers'],
+  },
+  {
+    name: 'edge: a file is sent in a coding that the client does not accept',
+    in: 'plugins/game-edge',
+    find: 'const decodes = encoding !== null && coding === null',
+    replace: 'const decodes = encoding !== null && encoding === null',
+    tests: ['plugins/game-edge/compressed-builds'],
+  },
+  {
+    name: 'edge: a decompression bomb is unpacked to its end',
+    in: 'plugins/game-edge',
+    find: "if (size > this.#maxBytes) return 'too large'",
+    replace: '',
+    tests: ['plugins/game-edge/compressed-builds'],
+  },
+  {
+    name: 'edge: an announced archive is unpacked',
+    in: 'plugins/deploy',
+    find: 'if (announcedType !== undefined && ARCHIVE.test(announcedType)) return null',
+    replace: '',
+    tests: ['plugins/game-edge/compressed-builds'],
+  },
+  {
     name: 'quota: a deploy past it is stored',
     in: 'plugins/quotas',
     find: 'if (limit === null || more <= 0 || used + more <= limit) return',

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import { type Game, NotBasedOnLive } from '../games/index.ts'
-import type { Manifest } from './manifest/manifests.ts'
+import { announcementOf, type Manifest } from './manifest/manifests.ts'
 import type { FinalizedDeploy, NewDeploy, NewFile } from './schemas.ts'
 import type { ExpectedFile } from './uploads/uploads.ts'
 
@@ -51,7 +51,7 @@ export async function publishFiles(
   }
   const live = build.whole || liveDeployId === null ? null : await deploys.manifest(liveDeployId)
   const listed = new Map<string, NewFile>()
-  for (const [path, { sha256, size, contentType }] of live ?? []) listed.set(path, { path, sha256, size, contentType })
+  for (const [path, file] of live ?? []) listed.set(path, announcementOf(path, file))
   for (const path of build.remove) {
     if (!listed.delete(path)) {
       throw new InvalidRequest(`There is no file ${path} to remove.`).with({

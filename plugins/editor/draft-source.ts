@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { DraftBuild, DraftSource } from '../deploy/index.ts'
+import { announcementOf, type DraftBuild, type DraftSource } from '../deploy/index.ts'
 import { filesOf, roomOf } from './draft-files.ts'
 import type { DraftStore } from './draft-store.ts'
 
@@ -37,7 +37,8 @@ export class Drafted implements DraftSource {
     const base = await this.#store.baseOf(game, { row, files: changes })
     const files = filesOf(base, changes)
     const { deployId: baseDeployId } = base
-    return { gameId: game.id, baseDeployId, files: [...files.values()], room: roomOf(base, row, files) }
+    const announced = Array.from(files, ([path, file]) => announcementOf(path, file))
+    return { gameId: game.id, baseDeployId, files: announced, room: roomOf(base, row, files) }
   }
 
   async *digests(): AsyncGenerator<readonly string[]> {

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { FinalizedDeploy } from '../deploy/index.ts'
+import { announcementOf, type FinalizedDeploy } from '../deploy/index.ts'
 import { NotBasedOnLive } from '../games/index.ts'
 import { filesOf, roomOf } from './draft-files.ts'
 import type { Drafts } from './drafts.ts'
@@ -28,7 +28,7 @@ export async function publishDraft(
   const room = roomOf(base, row, files)
   const announced = {
     gameId: game.id,
-    files: [...files.values()],
+    files: Array.from(files, ([path, file]) => announcementOf(path, file)),
     ...(message ? { message } : {}),
     ...(room ? { room } : {}),
   }

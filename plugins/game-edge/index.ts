@@ -46,6 +46,6 @@ export default definePlugin(
     await app.register(frameWorkerRoute)
     await app.register(assetRoutes)
     await app.register(certificateRoutes)
-    await app.register(fileRoutes(await blobsOf(app, config), config.cacheBytes))
+    await app.register(fileRoutes(await blobsOf(app, config), config))
   },
 )

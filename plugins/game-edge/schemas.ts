@@ -11,7 +11,9 @@ export const GameEdgeConfig = Type.Object(
     diskCacheBytes: Type.Integer({
       default: 4 * 1024 ** 3,
       minimum: 0,
-      description: 'Disk space in the data folder for copies of files from a storage over the network, in bytes.',
+      description:
+        'Disk space in the data folder, in bytes, for copies of files from a storage over the network, and for the ' +
+        'content of compressed files (.br, .gz) that clients ask for without the coding. 0: none is kept or decoded.',
     }),
   },
   { default: {}, description: 'Serving games on their own origins.' },

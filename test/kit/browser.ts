@@ -1,6 +1,8 @@
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { skipWithout } from './components.ts'
@@ -82,6 +84,38 @@ async function launch(program: string, extra: readonly string[]): Promise<Browse
     return context
   }
   return browser
+}
+
+/** The setting with which Chrome ships. Debian's Chromium blocks third-party cookies, and workers of framed pages with them. */
+export const WITH_THIRD_PARTY_COOKIES = { profile: { cookie_controls_mode: 0, block_third_party_cookies: false } }
+
+/**
+ * Opens the full browser with a profile of its own, which the test's end removes. Returns null where there is none, as
+ * `openBrowser` does.
+ *
+ * @param preferences of the profile
+ */
+export async function openProfile(
+  t: Test,
+  preferences: object,
+  extra: readonly string[] = [],
+): Promise<BrowserContext | null> {
+  if (!existsSync(executablePath)) {
+    skipWithout(t, 'chromium')
+    return null
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'gameyard-profile-'))
+  mkdirSync(join(folder, 'Default'))
+  writeFileSync(join(folder, 'Default/Preferences'), JSON.stringify(preferences))
+  const context = await chromium.launchPersistentContext(folder, {
+    ...{ ...BROWSER, args: [...flags, ...extra], timeout: timeLimit(120), reducedMotion: 'reduce' },
+  })
+  context.setDefaultTimeout(timeLimit())
+  t.teardown(async () => {
+    await context.close()
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+  })
+  return context
 }
 
 /** A page that records console errors, refused resources, uncaught exceptions and external requests. */

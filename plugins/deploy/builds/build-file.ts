@@ -5,6 +5,8 @@ export interface BuildFile {
   path: string
   /** In bytes. */
   size: number
+  /** The type that its maker announced, if any. */
+  announcedType?: string
 }
 
 /** Opens the first `bytes` of a file of the build; more than the file has means all. */

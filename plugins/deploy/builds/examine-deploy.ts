@@ -20,7 +20,7 @@ export async function examineDeploy(
   if (build) return
   const manifest = await manifests.of(id)
   if (!manifest) return
-  const files = Array.from(manifest, ([path, { size, sha256, roomScript }]) => ({ path, size, sha256, roomScript }))
+  const files = Array.from(manifest, ([path, file]) => ({ path, ...file }))
   // Nobody can load the room script, so it is no part of what browsers get.
   const served = files.filter(({ roomScript }) => !roomScript)
   const found = await examine(served, ({ sha256 }, bytes) => storage.get(blobKey(sha256), { start: 0, end: bytes - 1 }))

@@ -22,7 +22,7 @@ const UNNEEDED = /(?:^|\/)(?:__MACOSX\/|node_modules\/|\._[^/]*$|\.DS_Store$|Ico
 export function notesByName(files: readonly BuildFile[]): Note[] {
   return [
     ...group(
-      files.filter(({ path }) => uploadedEncoding(path) !== null),
+      files.filter(({ path, announcedType }) => uploadedEncoding(path, announcedType) !== null),
       {
         level: 'info',
         code: 'encoded',

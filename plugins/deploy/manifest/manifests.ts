@@ -4,6 +4,7 @@ import { chunksOf, PLACEHOLDERS } from '../blobs/blobs.ts'
 import { isCompressible } from '../compression/compressible.ts'
 import { type DraftBuilds, isDraftId } from '../drafts/draft-builds.ts'
 import { previewId } from '../previews.ts'
+import type { NewFile } from '../schemas.ts'
 import { mediaTypeOf } from './media-type.ts'
 import { type Line, linesOf, toLine } from './stored-manifest.ts'
 
@@ -21,11 +22,19 @@ export interface ManifestFile {
   /** In bytes. */
   readonly size: number
   readonly contentType: string
+  /** The type that its maker announced, if any. */
+  readonly announcedType?: string
   /** The compressed forms, best first. It is empty before compression, and for small or already compressed files. */
   readonly encodings: readonly FileEncoding[]
   /** Set for the room script, which is never served. */
   readonly roomScript?: true
 }
+
+/** Returns how a file of a build is announced for another one, with the type only if its maker announced it. */
+export const announcementOf = (
+  path: string,
+  { sha256, size, announcedType }: Pick<ManifestFile, 'sha256' | 'size' | 'announcedType'>,
+): NewFile => ({ path, sha256, size, ...(announcedType === undefined ? {} : { contentType: announcedType }) })
 
 /** The files of a deploy by path. The content of each never changes. */
 export type Manifest = ReadonlyMap<string, ManifestFile>
@@ -148,11 +157,12 @@ export class Manifests {
   async #build(parts: AsyncIterable<Line[]> | Iterable<Line[]>, roomPath: string | null): Promise<Manifest> {
     const manifest = new Map<string, ManifestFile>()
     for await (const lines of parts) {
-      const files = lines.map(([path, sha256, size, contentType = mediaTypeOf(path)]) => ({
-        path,
-        file: { sha256, size, contentType, encodings: NONE },
-        compressible: path !== roomPath && isCompressible(path, contentType, size),
-      }))
+      const files = lines.map(([path, sha256, size, announcedType]) => {
+        const contentType = announcedType ?? mediaTypeOf(path)
+        const compressible = path !== roomPath && isCompressible(path, contentType, size)
+        const announced = announcedType === undefined ? {} : { announcedType }
+        return { path, file: { sha256, size, contentType, ...announced, encodings: NONE }, compressible }
+      })
       const digests = new Set(files.filter(({ compressible }) => compressible).map(({ file }) => file.sha256))
       const encodings = await encodingsOf(this.#db, [...digests])
       for (const { path, file, compressible } of files) {

@@ -4,21 +4,23 @@ import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
-import { brotliCompress, constants } from 'node:zlib'
+import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
 import type { ByteRange } from '../../../core/data/byte-range.ts'
-import type { Blobs } from '../../../core/data/disk-cache.ts'
 import { writeFileRange } from '../../../core/data/write-file-range.ts'
 import { NotFound } from '../../../core/errors.ts'
 import { bufferedFile, type FileHead, fileHead, planResponse, sendFromMemory } from '../../../core/http/send-file.ts'
 import { BlobNotFound } from '../../../drivers/storage/interface.ts'
 import type { ManifestFile } from '../../deploy/index.ts'
 import { mayBeFramed } from '../sign-in/cookies.ts'
+import type { GameBlob, GameBlobs } from './blobs.ts'
 import { type Coding, chooseCoding } from './codings.ts'
+import type { DecodedFiles } from './decoded-files.ts'
 import type { HotFiles, HotForm } from './hot-files.ts'
 import { injectTags, type Tags, WIDGET_TAG } from './inject-tags.ts'
 import { candidates } from './paths.ts'
 import { headersOf, type Representation, representationOf } from './representation.ts'
+import { isForServiceWorker, withGuard } from './service-worker.ts'
 import type { LiveSite } from './sites.ts'
 
 /** The maximum size of a response body that is cached in memory. */
@@ -28,7 +30,7 @@ const DOCUMENT_BYTES = 4 * 1024 * 1024
 /** The minimum size of a document that is worth compressing. */
 const COMPRESS_FROM_BYTES = 1024
 
-const compress = promisify(brotliCompress)
+const compress = { br: promisify(brotliCompress), gzip: promisify(gzip) }
 
 /** The part of Fastify's reply that sending requires. */
 interface RawReply {
@@ -69,7 +71,8 @@ export function find(site: LiveSite, path: string): Found {
  */
 export class Files {
   readonly #log: FastifyInstance['log']
-  readonly #blobs: Blobs
+  readonly #blobs: GameBlobs
+  readonly #decoded: DecodedFiles
   readonly #hot: HotFiles
   /** The script tag of framed documents, which tells them the current player. */
   readonly #frameTag: () => string
@@ -82,14 +85,23 @@ export class Files {
     log: FastifyInstance['log'],
     {
       blobs,
+      decoded,
       hot,
       frameTag,
       draftTag,
       secure,
-    }: { blobs: Blobs; hot: HotFiles; frameTag: () => string; draftTag: () => string; secure: boolean },
+    }: {
+      blobs: GameBlobs
+      decoded: DecodedFiles
+      hot: HotFiles
+      frameTag: () => string
+      draftTag: () => string
+      secure: boolean
+    },
   ) {
     this.#log = log
     this.#blobs = blobs
+    this.#decoded = decoded
     this.#hot = hot
     this.#frameTag = frameTag
     this.#draftTag = draftTag
@@ -100,9 +112,11 @@ export class Files {
   hot(site: LiveSite, path: string, request: IncomingMessage): HotForm | undefined {
     const name = path.endsWith('/') ? `${path}index.html` : path
     const framed = mayBeFramed(request, this.#secure)
-    const file = isForWorker(request)
-      ? site.hot.files.get(WORKER + name)
-      : (framed && site.hot.files.get(FRAMED + name)) || site.hot.files.get(name)
+    const file = isForServiceWorker(request)
+      ? site.hot.files.get(SERVICE_WORKER + name)
+      : isForWorker(request)
+        ? site.hot.files.get(WORKER + name)
+        : (framed && site.hot.files.get(FRAMED + name)) || site.hot.files.get(name)
     if (!file) return undefined
     const coding = chooseCoding(request.headers['accept-encoding'] as string | undefined, file.codings)
     const form = file[coding ?? 'plain']
@@ -127,32 +141,35 @@ export class Files {
     request: IncomingMessage,
     reply: RawReply,
   ): Promise<boolean> {
-    const representation = representationOf(name, file.contentType, site.changed)
+    const representation = representationOf(name, file, site.changed)
     const { isDocument } = representation
-    const worker = representation.isScript && isForWorker(request)
     const framed = isDocument && mayBeFramed(request, this.#secure)
-    const tags = isDocument && file.size <= DOCUMENT_BYTES ? this.#tagsOf(site, framed) : null
-    const injects = tags !== null
-    const codings = codingsOf(file, representation, injects)
+    const service = representation.isScript && isForServiceWorker(request)
+    const worker = service || (representation.isScript && isForWorker(request))
+    const { encoding } = representation
+    const source = service && encoding ? await this.#decoded.of(file, encoding) : file
+    const change = source.size > DOCUMENT_BYTES ? null : this.#changeOf(site, representation, { service, framed })
+    const codings = change ? codingsOfChanged(source) : codingsOf(file, representation)
     const coding = chooseCoding(request.headers['accept-encoding'] as string | undefined, codings)
     const kind = coding ?? 'plain'
-    const path = `${framed ? FRAMED : worker ? WORKER : ''}/${name}`
+    const path = `${framed ? FRAMED : service ? SERVICE_WORKER : worker ? WORKER : ''}/${name}`
     const hot = former ? undefined : site.hot.files.get(path)?.[kind]
     if (hot) {
       this.sendHot(hot, request, take(reply))
       return isDocument
     }
-    const encoded = injects ? undefined : file.encodings.find((encoding) => encoding.coding === coding)
-    const blob = encoded ?? file
+    const encoded = change ? undefined : file.encodings.find((encoding) => encoding.coding === coding)
+    const decodes = encoding !== null && coding === null && !change
+    const blob = decodes ? await this.#decoded.of(file, encoding) : (encoded ?? source)
     const varies = codings.length > 0
-    const headers = headersOf(representation, site, { coding, varies, framing: isDocument, worker })
+    const headers = headersOf(representation, site, { coding, varies, framing: isDocument, worker, service })
     // A setting decides the isolation. A 304 would leave the headers of a response from before the change as they are.
     const tag = (digest: string) => `"${digest}${site.isolated ? '-isolated' : ''}"`
-    if (injects || (blob.size <= HOT_BYTES && !former)) {
+    if (change || (blob.size <= HOT_BYTES && !former)) {
       const form = await this.#hot.load(site.hot, path, { kind, codings }, async () => {
         const bytes = await buffer(await this.#open(blob))
-        const { body, digest } = tags
-          ? await injected(bytes, { file, tags, coding })
+        const { body, digest } = change
+          ? await changed(bytes, { file: blob, change, coding })
           : { body: bytes, digest: blob.sha256 }
         return bufferedFile(fileHead({ etag: tag(digest), size: body.length, isDocument }, headers), body)
       })
@@ -163,12 +180,7 @@ export class Files {
     return isDocument
   }
 
-  async #stream(
-    blob: { sha256: string; size: number },
-    head: FileHead,
-    request: IncomingMessage,
-    reply: RawReply,
-  ): Promise<void> {
+  async #stream(blob: GameBlob, head: FileHead, request: IncomingMessage, reply: RawReply): Promise<void> {
     const { status, headers, bytes } = planResponse(request, head)
     const { raw: response } = reply
     if (bytes === null) {
@@ -194,13 +206,24 @@ export class Files {
     }
   }
 
+  /** Returns what the platform adds to a file for this request; null for nothing. */
+  #changeOf(
+    site: LiveSite,
+    { isDocument }: Representation,
+    { service, framed }: { service: boolean; framed: boolean },
+  ): Change | null {
+    if (service) return withGuard
+    const tags = isDocument ? this.#tagsOf(site, framed) : null
+    return tags && ((bytes) => injectTags(bytes, tags))
+  }
+
   #tagsOf(site: LiveSite, framed: boolean): Tags | null {
     const last = site.game.settings.authWidget === 'on' ? WIDGET_TAG : undefined
     const first = framed ? (site.draft ? this.#draftTag() : '') + this.#frameTag() : undefined
     return first || last ? { first, last } : null
   }
 
-  #open(blob: { sha256: string; size: number }, range?: ByteRange): Promise<Readable> {
+  #open(blob: GameBlob, range?: ByteRange): Promise<Readable> {
     return this.#orFault(this.#blobs.open(blob, range))
   }
 
@@ -219,28 +242,37 @@ export class Files {
 /** The prefixes of the paths of framed documents and workers' scripts in the table of hot files. */
 const FRAMED = 'framed:'
 const WORKER = 'worker:'
+const SERVICE_WORKER = 'service-worker:'
 
 /** Whether a browser asks for the script of a worker. */
 const isForWorker = ({ headers }: IncomingMessage): boolean => /worker$/.test(String(headers['sec-fetch-dest'] ?? ''))
 
-const INJECTED: readonly Coding[] = ['br']
+/** Adds the platform's part to a file. It returns the same bytes if there is no place for it. */
+type Change = (bytes: Buffer) => Buffer
+
+const CHANGED: readonly Coding[] = ['br', 'gzip']
+const UPLOADED: Readonly<Record<Coding, readonly Coding[]>> = { br: ['br'], gzip: ['gzip'] }
 const NONE: readonly Coding[] = []
 
-/** Returns the codings of a file: those made at its deploy or, for a document with the widget, those made here. */
-function codingsOf(file: ManifestFile, { encoding }: Representation, injects: boolean): readonly Coding[] {
-  if (encoding) return NONE
-  if (injects) return file.size >= COMPRESS_FROM_BYTES ? INJECTED : NONE
+/** Returns the codings of a file that the platform changes, which are made here. */
+const codingsOfChanged = ({ size }: { size: number }): readonly Coding[] =>
+  size >= COMPRESS_FROM_BYTES ? CHANGED : NONE
+
+/** Returns the codings of a file: that of its maker, or those made at its deploy. */
+function codingsOf(file: ManifestFile, { encoding }: Representation): readonly Coding[] {
+  if (encoding) return UPLOADED[encoding]
   return file.encodings.length === 0 ? NONE : file.encodings.map(({ coding }) => coding)
 }
 
-/** Inserts the platform's tags into a document, and computes a digest of the result. */
-async function injected(
+/** Changes and compresses a file, and computes a digest of the result. */
+async function changed(
   bytes: Buffer,
-  { file, tags, coding }: { file: ManifestFile; tags: Tags; coding: Coding | null },
+  { file, change, coding }: { file: { sha256: string }; change: Change; coding: Coding | null },
 ): Promise<{ body: Buffer; digest: string }> {
-  const document = injectTags(bytes, tags)
-  const digest = document === bytes ? file.sha256 : createHash('sha256').update(document).digest('hex')
-  if (coding === null) return { body: document, digest }
+  const whole = change(bytes)
+  const digest = whole === bytes ? file.sha256 : createHash('sha256').update(whole).digest('hex')
+  if (coding === null) return { body: whole, digest }
   const params = { [constants.BROTLI_PARAM_QUALITY]: 6, [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT }
-  return { body: await compress(document, { params }), digest: `${digest}-br` }
+  const body = await (coding === 'br' ? compress.br(whole, { params }) : compress.gzip(whole))
+  return { body, digest: `${digest}-${coding}` }
 }

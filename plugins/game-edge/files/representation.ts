@@ -1,5 +1,5 @@
 import { cacheControl } from '../../../core/http/headers.ts'
-import { uploadedEncoding } from '../../deploy/index.ts'
+import { type ManifestFile, uploadedEncoding } from '../../deploy/index.ts'
 import type { Game } from '../../games/index.ts'
 import { cacheControlOf } from './caching.ts'
 import type { Coding } from './codings.ts'
@@ -7,7 +7,8 @@ import type { Coding } from './codings.ts'
 /** The headers and properties of a deploy's file, without its bytes. */
 export interface Representation {
   contentType: string
-  encoding: 'br' | 'gzip' | null
+  /** The coding in which its maker uploaded it. */
+  encoding: Coding | null
   cacheControl: string
   /** Whether it is an HTML document that may get the widget's script tag. */
   isDocument: boolean
@@ -18,11 +19,11 @@ export interface Representation {
 /** Determines the headers of a file from its name and type. @param changed names that had several contents */
 export function representationOf(
   path: string,
-  declaredType: string,
+  { contentType: typeByName, announcedType }: Pick<ManifestFile, 'contentType' | 'announcedType'>,
   changed: ReadonlySet<string> = NEVER,
 ): Representation {
-  const uploaded = uploadedEncoding(path)
-  const contentType = uploaded?.contentType ?? declaredType
+  const uploaded = uploadedEncoding(path, announcedType)
+  const contentType = uploaded?.contentType ?? typeByName
   return {
     contentType,
     encoding: uploaded?.encoding ?? null,
@@ -38,7 +39,8 @@ const NEVER: ReadonlySet<string> = new Set()
  * Headers of every file of a game, as pairs for `writeHead`; the entity tag, length and range are added.
  *
  * @param coding the form of the file that is sent; `varies`: there are others; `framing`: the response differs in a
- *   frame; `worker`: it is the script of a worker, whose isolation is a setting, so that it is not immutable
+ *   frame; `worker`: it is the script of a worker, whose isolation is a setting, so that it is not immutable; `service`:
+ *   it is that of a service worker, which has an addition of the platform
  */
 export function headersOf(
   representation: Representation,
@@ -48,13 +50,15 @@ export function headersOf(
     varies,
     framing = false,
     worker = false,
-  }: { coding: Coding | null; varies: boolean; framing?: boolean; worker?: boolean },
+    service = false,
+  }: { coding: Coding | null; varies: boolean; framing?: boolean; worker?: boolean; service?: boolean },
 ): string[] {
   const { contentType, isScript } = representation
   const caching = worker ? cacheControl.revalidate : representation.cacheControl
-  const byDestination = framing || (isScript && representation.cacheControl === cacheControl.immutable)
-  const vary = [varies && 'accept-encoding', byDestination && 'sec-fetch-dest'].filter(Boolean).join(', ')
-  const encoding = representation.encoding ?? coding
+  const byDestination = framing || service || (isScript && representation.cacheControl === cacheControl.immutable)
+  const vary = [varies && 'accept-encoding', byDestination && 'sec-fetch-dest', service && 'service-worker']
+    .filter(Boolean)
+    .join(', ')
   return [
     'content-type',
     contentType,
@@ -64,7 +68,7 @@ export function headersOf(
     'nosniff',
     'accept-ranges',
     'bytes',
-    ...(encoding ? ['content-encoding', encoding] : []),
+    ...(coding ? ['content-encoding', coding] : []),
     ...(vary ? ['vary', vary] : []),
     ...(preview ? ['x-robots-tag', 'noindex'] : []),
     ...(isolated ? Object.entries(ISOLATED).flat() : []),

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Blobs } from '../../../core/data/disk-cache.ts'
 import { printablePath } from '../../../core/data/file-path.ts'
 import { NotFound } from '../../../core/errors.ts'
 import { cacheControl } from '../../../core/http/headers.ts'
@@ -7,7 +6,10 @@ import type { Routes } from '../../../core/http/routes.ts'
 import { carriesDigest } from '../../deploy/index.ts'
 import { refuseServiceWorker } from '../edge.ts'
 import { closedPage, emptyGamePage, noGamePage, sendPage, suspendedPage } from '../pages.ts'
+import type { GameEdgeConfig } from '../schemas.ts'
 import { mayBeFramed } from '../sign-in/cookies.ts'
+import type { GameBlobs } from './blobs.ts'
+import { DecodedFiles } from './decoded-files.ts'
 import { fastPathHandler } from './fast-path.ts'
 import { Files, find } from './files.ts'
 import { HotFiles } from './hot-files.ts'
@@ -22,10 +24,10 @@ import { type LiveSite, Sites } from './sites.ts'
  * The game's static files: every path of a game's origin that is not reserved for the platform.
  *
  * @param blobs the source of their bytes
- * @param cacheBytes memory for frequently requested files
+ * @param cacheBytes memory for frequently requested files; `diskCacheBytes`: disk space for decoded ones
  */
 export const fileRoutes =
-  (blobs: Blobs, cacheBytes: number): Routes =>
+  (blobs: GameBlobs, { cacheBytes, diskCacheBytes }: GameEdgeConfig): Routes =>
   async (app) => {
     const hot = new HotFiles(cacheBytes)
     const sites = new Sites(app, hot)
@@ -33,7 +35,8 @@ export const fileRoutes =
       `<script src="${app.edge.script('frame-session.js')}" data-portal="${app.origins.portal}"${place}></script>`
     const draftTag = () =>
       `<script src="${app.edge.script('draft-console.js')}" data-portal="${app.origins.portal}"></script>`
-    const files = new Files(app.log, { blobs, hot, frameTag, draftTag, secure: app.origins.secure })
+    const decoded = new DecodedFiles(blobs, diskCacheBytes)
+    const files = new Files(app.log, { blobs, decoded, hot, frameTag, draftTag, secure: app.origins.secure })
     app.fastPath.install('/*', fastPathHandler(app, sites, files))
 
     app.get(

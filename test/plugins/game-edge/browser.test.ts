@@ -153,6 +153,33 @@ inFull(t)?.test(
 )
 
 inFull(t)?.test(
+  'a build of Unity runs over plain http, where browsers take no Brotli',
+  { timeout: timeLimit(120) },
+  async (t) => {
+    const names = { portal: { url: 'http://www.portal.test' }, games: { domain: 'games.test' } }
+    const platform = await startPlatform(t, { listen: true, config: names })
+    const { port } = platform.app.server.address() as { port: number }
+    const browser = await openBrowser(t, [`--host-resolver-rules=MAP *.test 127.0.0.1:${port}`])
+    if (!browser) return
+    const { url } = await publish(platform, {
+      'index.html':
+        '<!doctype html><html><head><title>Unity</title><link rel="icon" href="data:,"></head><body><script src="Build/game.framework.js.br"></script></body></html>',
+      'Build/game.framework.js.br': brotliCompressSync(
+        'window.framework = async (wasm) => (await WebAssembly.compileStreaming(fetch(wasm))).constructor.name',
+      ),
+      'Build/game.wasm.br': brotliCompressSync(Buffer.from('\0asm\x01\0\0\0')),
+    })
+    const { page, complaints } = await openPage(browser)
+    const accepted: (string | undefined)[] = []
+    page.on('request', async (request) => accepted.push((await request.allHeaders())['accept-encoding']))
+    await page.goto(url)
+    t.equal(await page.evaluate("framework('Build/game.wasm.br')"), 'Module')
+    t.same([...new Set(accepted)], ['gzip, deflate'], 'as browsers send it where a connection is not secure')
+    t.same(complaints, [])
+  },
+)
+
+inFull(t)?.test(
   'the widget stands well over light and dark games, wide and narrow',
   { timeout: timeLimit(180) },
   async (t) => {

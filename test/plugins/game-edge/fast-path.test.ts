@@ -1,6 +1,7 @@
 // Tests with real sockets that responses from memory skip the router and equal those of the route.
 import { Agent, type IncomingHttpHeaders, request } from 'node:http'
 import { connect } from 'node:net'
+import { brotliCompressSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { startPlatform } from '../../kit/platform.ts'
 import { deploy } from './kit.ts'
@@ -24,6 +25,7 @@ async function published(t: Test, fields: Record<string, unknown> = {}) {
     'main.js': SCRIPT,
     'help/index.html': '<p>Help</p>',
     'big.bin': 'b'.repeat(600_000),
+    'game.wasm.br': brotliCompressSync(Buffer.from(SCRIPT)),
   }
   await deploy(platform, program, game.id, files)
   const host = platform.gameHost(game.slug)
@@ -72,6 +74,9 @@ t.test('the short cut answers as the route does', async (t) => {
     ['/main.js', { 'if-none-match': '*' }],
     ['/main.js', {}, 'POST'],
     ['/big.bin', { range: 'bytes=599990-' }],
+    ['/game.wasm.br'],
+    ['/game.wasm.br', { 'accept-encoding': 'gzip, br' }],
+    ['/game.wasm.br', { 'accept-encoding': 'gzip', range: 'bytes=2-5' }],
     ['/level/3'],
     ['/%6dain.js'],
     ['/auth/service/other'],
