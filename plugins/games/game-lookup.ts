@@ -12,7 +12,7 @@ import { readGames } from './read-games.ts'
 import { mustStillBeOpen, mustStillOwn, mustStillPlay } from './recheck.ts'
 import { isReady } from './record.ts'
 import type { Game } from './schemas.ts'
-import { isShown } from './shown.ts'
+import { isShown } from './visibility.ts'
 
 declare module '../../core/events.ts' {
   interface DomainEvents {

@@ -6,7 +6,7 @@ import { InvalidRequest } from '../../../core/errors.ts'
 import { cutPage, fitsColumn, type PageQuery } from '../../../core/http/pagination.ts'
 import { type GameReader, readGames } from '../read-games.ts'
 import type { CatalogQuery, Game } from '../schemas.ts'
-import { LISTED, READY, SHOWN } from '../shown.ts'
+import { LISTED, READY, SHOWN } from '../visibility.ts'
 
 const FOUND_BY = 'exists (select 1 from game_terms o where o.term = ? and o.game_id = g.id)'
 

@@ -1,6 +1,6 @@
 import type { Database } from '../../../core/data/database.ts'
 import type { SitemapSource } from '../../../core/pages/sitemap.ts'
-import { LISTED } from '../shown.ts'
+import { LISTED } from '../visibility.ts'
 
 /** The number of games in a part. It is far below the protocol's limit, so that one response stays small. */
 const PART = 5_000
