@@ -1,6 +1,27 @@
 /** Mistakes in what players keep and pay: saves, scores and credits. */
 export default [
   {
+    name: 'a submission that is sent again counts again',
+    in: 'plugins/scores',
+    find: 'if (repeated.has(playerId)) {',
+    replace: 'if (repeated.has(playerId) && score === 0.5) {',
+    tests: ['plugins/scores/scores'],
+  },
+  {
+    name: 'a page of a former player submits for the present one',
+    in: 'plugins/scores',
+    find: 'if (meant !== undefined && meant !== session.player.id) throw',
+    replace: 'if (meant === "nobody") throw',
+    tests: ['plugins/scores/scores'],
+  },
+  {
+    name: 'a waiting score goes to whoever signs in',
+    in: 'clients/browser',
+    find: 'filter((queued) => queued.player === player)',
+    replace: 'filter((queued) => queued.player === player || queued.player)',
+    tests: ['clients/scores'],
+  },
+  {
     name: 'a tab overwrites what another tab has saved',
     in: 'clients/browser',
     find: 'now.value !== null && stampOf(now) !== seen',

@@ -88,6 +88,22 @@ const ScoreDaySchema = defineEntity({
 export class ScoreDay extends ScoreDaySchema.class {}
 ScoreDaySchema.setClass(ScoreDay)
 
+/** A submission that named itself, so that it counts once when it is sent again. */
+const ScoreSubmissionSchema = defineEntity({
+  name: 'ScoreSubmission',
+  tableName: 'score_submissions',
+  properties: {
+    board: p.string().length(12).primary(),
+    playerId: p.string().length(30).primary(),
+    /** The id, which the client chose. */
+    id: p.string().length(64).primary(),
+    at: p.datetime(3),
+  },
+  indexes: [{ properties: ['playerId'] }, { properties: ['at'] }],
+})
+export class ScoreSubmission extends ScoreSubmissionSchema.class {}
+ScoreSubmissionSchema.setClass(ScoreSubmission)
+
 /** A player whom the owner keeps off a board. */
 const ScoreExclusionSchema = defineEntity({
   name: 'ScoreExclusion',

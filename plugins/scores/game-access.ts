@@ -3,7 +3,7 @@ import { Forbidden } from '../../core/errors.ts'
 import { isFromPageOf } from '../../core/origins/same-origin.ts'
 import { signInRequired } from '../game-edge/index.ts'
 import type { Game } from '../games/index.ts'
-import { PreviewScores } from './errors.ts'
+import { OtherPlayer, PreviewScores } from './errors.ts'
 
 /**
  * Returns a game whose boards the caller may see on the portal.
@@ -31,6 +31,7 @@ export async function gameHere(app: FastifyInstance, request: FastifyRequest) {
  *
  * @throws Forbidden when it comes from another origin: pages of a sibling game on the same site send this game's cookies
  * @throws Unauthorized without a session
+ * @throws OtherPlayer when the page names another player than that of the session
  * @throws PreviewScores
  */
 export async function writerHere(app: FastifyInstance, request: FastifyRequest) {
@@ -40,6 +41,9 @@ export async function writerHere(app: FastifyInstance, request: FastifyRequest) 
   if (isPreview) throw new PreviewScores()
   const session = await app.edge.sessionOf(request, game)
   if (!session) throw signInRequired('Sign in to be on the board.')
+  // A page that was loaded before another player signed in here.
+  const meant = request.headers['service-player']
+  if (meant !== undefined && meant !== session.player.id) throw new OtherPlayer()
   return { game, playerId: session.player.id }
 }
 

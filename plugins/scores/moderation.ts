@@ -81,7 +81,8 @@ export class ScoreModeration {
   async removeAllOf(em: SqlEntityManager, playerId: string): Promise<void> {
     const statements = statementsOf(em)
     for (const key of await boardsOf(statements, playerId)) await removeFrom(statements, key, playerId)
-    await statements.execute('delete from score_exclusions where player_id = ?', [playerId])
+    for (const table of ['score_exclusions', 'score_submissions'])
+      await statements.execute(`delete from ${table} where player_id = ?`, [playerId])
   }
 
   /** Removes a score that was being stored while the account was removed. */

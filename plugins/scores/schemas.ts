@@ -134,6 +134,12 @@ export const NewScore = Type.Object({
   detail: Type.Optional(
     Type.Unknown({ description: `Any JSON of at most ${DETAIL_BYTES} bytes, shown with the score.` }),
   ),
+  submissionId: Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z0-9_-]{16,64}$',
+      description: 'A random id. Sent again by the same player within 7 days, the submission counts once.',
+    }),
+  ),
 })
 
 export const SubmittedScore = Type.Object({

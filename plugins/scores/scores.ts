@@ -21,6 +21,8 @@ export interface NewScore {
   score: number
   /** Any JSON value. */
   detail?: unknown
+  /** The submission counts once when the player sends it again within 7 days. */
+  submissionId?: string
   /** `room`: a room script of the game, which may write to every board. */
   writer: BoardFields['writers']
 }
@@ -51,14 +53,14 @@ export class Scores {
    * @throws RateLimited after 10 scores of a player in a minute; a room script has no limit here
    * @throws RoomWritesOnly, KeptOff, ScoreOutOfRange, DetailTooLarge
    */
-  async submit({ gameId, boardId, playerId, score, detail, writer }: NewScore): Promise<SubmittedScore> {
+  async submit({ gameId, boardId, playerId, score, detail, submissionId, writer }: NewScore): Promise<SubmittedScore> {
     const board = await this.boards.get(gameId, boardId)
     if (writer === 'players') {
       await this.#parts.rateLimiter.take(`scores/${board.key}/${playerId}`, SUBMISSIONS_A_MINUTE, MINUTE_MS)
     }
     const text = detail === undefined || detail === null ? null : JSON.stringify(detail)
     if (text !== null && Buffer.byteLength(text) > DETAIL_BYTES) throw new DetailTooLarge(DETAIL_BYTES)
-    return this.#submissions.submit(board, { playerId, score, detail: text, writer })
+    return this.#submissions.submit(board, { playerId, score, detail: text, id: submissionId ?? null, writer })
   }
 
   /**

@@ -17,6 +17,8 @@ export interface Submission {
   score: number
   /** JSON text, or null. */
   detail: string | null
+  /** Names the submission, so that it counts once when it is sent again; null: it counts each time. */
+  id: string | null
   writer: BoardFields['writers']
 }
 
@@ -119,6 +121,7 @@ async function storeBatch(
   const players = batch.map(({ playerId }) => playerId)
   const held = await readHeld(statements, key, [...new Set([current, ALL_TIME])], players)
   const excluded = await readExcluded(statements, key, players)
+  const repeated = await readRepeated(statements, key, batch)
 
   const writes = new Map<number, Write[]>([...held.keys()].map((period) => [period, []]))
   const outcomes = batch.map((submission): Outcome | Error => {
@@ -127,6 +130,10 @@ async function storeBatch(
     if (excluded.has(playerId)) return new KeptOff()
     return attempt(() => {
       const score = unitsOf(board, submission)
+      if (repeated.has(playerId)) {
+        const before = held.get(current)?.get(playerId) ?? null
+        return { score, playerId, before, after: before ?? { score, detail, at: now } }
+      }
       const own = [...held].map(([period, before]): Write & { period: number } => {
         const had = before.get(playerId) ?? null
         const after = applySubmission(board.fields, had, { score, detail, at: now })
@@ -138,7 +145,9 @@ async function storeBatch(
   })
   for (const [period, list] of writes) await writeEntries(statements, board, period, list)
   const accepted = outcomes.filter((outcome): outcome is Outcome => !(outcome instanceof Error))
-  if (accepted.length > 0) await countDay(statements, key, now, accepted.length)
+  const counted = batch.filter(({ playerId }, index) => !(outcomes[index] instanceof Error) && !repeated.has(playerId))
+  if (counted.length > 0) await countDay(statements, key, now, counted.length)
+  await noteSubmissions(statements, key, counted, now)
 
   const { order, decimals, reset } = board.fields
   const keys = accepted.map(({ after }) => sortKeyOf(after.score, order))
@@ -146,13 +155,13 @@ async function storeBatch(
   const periodEndsAt = beginOf(reset, current + 1)?.toISOString() ?? null
   return outcomes.map((outcome): SubmittedScore | Error => {
     if (outcome instanceof Error) return outcome
-    const { score, before, after } = outcome
+    const { playerId, score, before, after } = outcome
     return {
       score: fromUnits(score, decimals),
       best: fromUnits(after.score, decimals),
       rank: ranks.get(sortKeyOf(after.score, order)) ?? 0,
       total,
-      improved: !before || isBetter(order, after.score, before.score),
+      improved: !repeated.has(playerId) && (!before || isBetter(order, after.score, before.score)),
       periodEndsAt,
     }
   })
@@ -226,6 +235,41 @@ async function readExcluded(statements: Statements, board: string, players: stri
   }
   return excluded
 }
+
+/** Returns the players whose submission has been stored before. */
+async function readRepeated(
+  statements: Statements,
+  board: string,
+  batch: readonly Submission[],
+): Promise<ReadonlySet<string>> {
+  const repeated = new Set<string>()
+  for (const part of inChunks(named(batch))) {
+    const same = part.map(() => '(player_id = ? and id = ?)').join(' or ')
+    const rows = await statements.query<{ player_id: string }>(
+      `select player_id from score_submissions where board = ? and (${same})`,
+      [board, ...part.flatMap(({ playerId, id }) => [playerId, id])],
+    )
+    for (const { player_id } of rows) repeated.add(player_id)
+  }
+  return repeated
+}
+
+async function noteSubmissions(
+  statements: Statements,
+  board: string,
+  batch: readonly Submission[],
+  at: Date,
+): Promise<void> {
+  for (const part of inChunks(named(batch))) {
+    await statements.execute(
+      `insert into score_submissions (board, player_id, id, at) values ${part.map(() => '(?, ?, ?, ?)').join(', ')}`,
+      part.flatMap(({ playerId, id }) => [board, playerId, id, at]),
+    )
+  }
+}
+
+const named = (batch: readonly Submission[]): (Submission & { id: string })[] =>
+  batch.filter((submission): submission is Submission & { id: string } => submission.id !== null)
 
 /** Stores scores that changed, and those that were hidden: whoever plays again is shown again. */
 async function writeEntries(

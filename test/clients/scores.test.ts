@@ -1,9 +1,10 @@
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { formatScore as inBrowsers } from '../../clients/browser/scores/format-score.ts'
 import { ScoreQueue } from '../../clients/browser/scores/queue.ts'
 import { formatScore } from '../../plugins/scores/format-score.ts'
 import { expectNoAxeViolations, openBrowser, openPage, screenshot } from '../kit/browser.ts'
+import { inFull } from '../kit/extent.ts'
 import { type PlayerClient, startPlatform } from '../kit/platform.ts'
 import { timeLimit } from '../kit/time-limit.ts'
 import { deploy } from '../plugins/game-edge/kit.ts'
@@ -103,6 +104,7 @@ t.test('scores count in the order in which they were reached', { timeout: timeLi
   for (const [status, score] of [
     [500, 2],
     [401, 3],
+    [451, 3.5],
   ] as const) {
     await page.unroute(address)
     await page.route(address, (route) => route.fulfill({ status, json: { error: { code: 'no', message: 'Later.' } } }))
@@ -113,6 +115,92 @@ t.test('scores count in the order in which they were reached', { timeout: timeLi
   t.equal(await page.evaluate("localStorage.getItem('service.scores')"), null)
   t.match(await page.evaluate('last.top(1)'), { me: { score: 4 } })
 })
+
+inFull(t)?.test(
+  'a score that is sent again counts once, and belongs to whoever made it',
+  { timeout: timeLimit(120) },
+  async (t) => {
+    const browser = await openBrowser(t)
+    if (!browser) return
+    const { platform, owner, gameId, open } = await playground(t)
+    await platform.app.scores.boards.put(gameId, 'sum', { title: 'Sum', keep: 'sum' })
+    const address = '**/__service/scores/sum'
+    const { page, context } = await open(browser, owner)
+    const load = (page: Page) =>
+      page.evaluate("import('/__service/scores.js').then(({ board }) => { window.sum = board('sum') })")
+    const queue = () =>
+      page.evaluate("JSON.parse(localStorage.getItem('service.scores') ?? '[]').map(({ score }) => score)")
+    await load(page)
+
+    t.comment('the answer is lost')
+    const lost = await page.evaluate(async () => {
+      const original = globalThis.fetch
+      globalThis.fetch = async (...request) => {
+        await original(...request)
+        throw new TypeError('The connection broke.')
+      }
+      const { sum } = globalThis as unknown as { sum: { submit(score: number): Promise<unknown> } }
+      const answer = await sum.submit(1)
+      globalThis.fetch = original
+      return answer
+    })
+    t.equal(lost, null)
+    for (const status of [500, 451]) {
+      await page.route(address, (route) =>
+        route.fulfill({ status, json: { error: { code: 'no', message: 'Later.' } } }),
+      )
+      t.equal(await page.evaluate(`sum.submit(${status})`), null, `${status} throws nothing away`)
+      await page.unrouteAll()
+    }
+    await page.route(address, (route) =>
+      route.fulfill({ status: 404, contentType: 'text/html', body: '<h1>Hotel</h1>' }),
+    )
+    t.equal(await page.evaluate('sum.submit(4)'), null)
+    await page.unrouteAll()
+    t.same(await queue(), [1, 500, 451, 4])
+
+    t.comment('without a connection')
+    await context.setOffline(true)
+    for (const wrong of ['NaN', 'Infinity', '"5"', '5, () => 1'])
+      t.equal(await page.evaluate(`sum.submit(${wrong}).catch(({ name }) => name)`), 'TypeError', wrong)
+    t.equal(await page.evaluate('sum.submit(1, "x".repeat(2000)).catch(({ code }) => code)'), 'payload_too_large')
+    await page.evaluate(() => {
+      Date.now = () => 1000
+    })
+    t.equal(await page.evaluate('sum.submit(10)'), null, 'also where the clock says 1970')
+
+    t.comment('another player signs in')
+    const bob = await platform.signUp({ name: 'Bob' })
+    await context.clearCookies()
+    await context.setOffline(false)
+    const host = platform.gameHost('laps')
+    const enter = async (player: PlayerClient) => {
+      await context.clearCookies()
+      await signInTo(player, host)
+      const url = platform.app.origins.game('laps')
+      await context.addCookies([...player.cookiesOf(host)].map(([name, value]) => ({ name, value, url })))
+    }
+    await enter(bob)
+    await page.reload()
+    await load(page)
+    t.match(await page.evaluate('sum.submit(100)'), { best: 100 })
+    t.same(await queue(), [1, 500, 451, 4, 10])
+
+    t.comment('two tabs without locks send the queue')
+    await enter(owner)
+    await context.addInitScript(() => Object.defineProperty(navigator, 'locks', { value: undefined }))
+    const second = await context.newPage()
+    await Promise.all([page.reload(), second.goto(page.url())])
+    await Promise.all([load(page), load(second)])
+    await page.waitForFunction("localStorage.getItem('service.scores') === null")
+    t.match(await page.evaluate('sum.top()'), { entries: [{ score: 966, me: true }, { score: 100 }] })
+
+    t.comment('another player has signed in, and the page does not know it')
+    await enter(bob)
+    t.equal(await page.evaluate('sum.submit(20)'), null)
+    t.same(await queue(), [20])
+  },
+)
 
 t.test('a score waits once where the storage is full', async (t) => {
   const items = new Map<string, string>()
@@ -128,7 +216,7 @@ t.test('a score waits once where the storage is full', async (t) => {
     },
   })
   const queue = new ScoreQueue()
-  const add = (score: number) => queue.add({ name: 'fastest', score, player: null, at: Date.now() })
+  const add = (score: number) => queue.add({ id: `score-${score}`, name: 'fastest', score, player: 'player' })
   add(1)
   isFull = true
   add(2)

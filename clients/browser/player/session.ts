@@ -7,10 +7,13 @@ export interface Session {
   expiresAt?: string
 }
 
+const TIMEOUT_MS = 10_000
+
 /** Reads the session. Resolves with null when it is temporarily unavailable. */
 export async function readSession(url = '/auth/service/session'): Promise<Session | null> {
   try {
-    const response = await fetch(url, { headers: { accept: 'application/json' }, cache: 'no-store' })
+    const signal = AbortSignal.timeout(TIMEOUT_MS)
+    const response = await fetch(url, { headers: { accept: 'application/json' }, cache: 'no-store', signal })
     return response.ok ? ((await response.json()) as Session) : null
   } catch {
     return null

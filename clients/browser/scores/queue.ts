@@ -1,17 +1,20 @@
 /** A score that waits for a connection. */
 export interface Queued {
+  /** Names the submission, so that it counts once, whoever sends it and how often. */
+  id: string
   name: string
   score: number
   detail?: unknown
-  /** The player who reached it; null where that was not known, and it then counts for whoever signs in. */
+  /** The player who reached it; null where no player was known on the device yet. */
   player: string | null
-  /** When it was reached, in ms since 1970. */
-  at: number
 }
 
 const KEY = 'service.scores'
 const MOST = 100
-const KEPT_MS = 30 * 24 * 3_600_000
+
+/** Returns an id for a submission. A page on plain http has no `crypto.randomUUID`. */
+export const newId = (): string =>
+  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 
 /**
  * Scores that wait for a connection, in the storage of the game's origin, which all its tabs share. Where the browser
@@ -30,7 +33,7 @@ export class ScoreQueue {
 
   /** Returns the scores of a player in their order. */
   of(player: string): Queued[] {
-    return this.#read().filter((queued) => queued.player === null || queued.player === player)
+    return this.#read().filter((queued) => queued.player === player)
   }
 
   /** Returns the scores of all players in their order. */
@@ -38,16 +41,26 @@ export class ScoreQueue {
     return this.#read()
   }
 
-  remove({ name, at, score }: Queued): void {
+  remove({ id }: Queued): void {
+    this.#write(this.#read().filter((queued) => queued.id !== id))
+  }
+
+  /** Gives the scores that were made before a player was known on this device to the first one. */
+  claim(player: string): void {
     const queue = this.#read()
-    const index = queue.findIndex((queued) => queued.name === name && queued.at === at && queued.score === score)
-    if (index !== -1) this.#write(queue.toSpliced(index, 1))
+    if (queue.some((queued) => queued.player === null))
+      this.#write(queue.map((queued) => ({ ...queued, player: queued.player ?? player })))
   }
 
   #read(): Queued[] {
     try {
-      const stored = JSON.parse(localStorage.getItem(KEY) ?? '[]') as Queued[]
-      return stored.filter(({ at }) => at > Date.now() - KEPT_MS).concat(this.#memory)
+      const stored = JSON.parse(localStorage.getItem(KEY) ?? '[]') as (Omit<Queued, 'id'> & {
+        id?: string
+        at?: number
+      })[]
+      // Scores of an earlier version of this script have no id, but a time.
+      const queue = stored.map((queued, index) => ({ id: `former-${queued.at}-${index}`.padEnd(16, '-'), ...queued }))
+      return queue.concat(this.#memory)
     } catch {
       return this.#memory
     }

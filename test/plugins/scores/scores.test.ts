@@ -75,6 +75,40 @@ t.test('a game has at most 50 boards', async (t) => {
   t.equal((await program.put(`${boards}/b7`, { title: 'Changed' })).status, 200)
 })
 
+t.test('a submission that names itself counts once', async (t) => {
+  const { platform, program, boards, game, join, submit, list } = await withBoard(t, { keep: 'sum', max: 50 })
+  const [ada, bo] = [await join('Ada'), await join('Bo')]
+  const first = { submissionId: 'a-random-id-of-Ada' }
+  t.match(await submit(ada, 60, first), { status: 400 }, 'a refused one does not count as sent')
+  t.match(await submit(ada, 10, first), { status: 200, body: { best: 10, improved: true } })
+  t.match(await submit(ada, 10, first), { status: 200, body: { best: 10, rank: 1, total: 1, improved: false } })
+  const atOnce = await Promise.all([1, 2, 3].map(() => submit(ada, 5, { submissionId: 'another-id-of-Ada' })))
+  t.same(
+    atOnce.map(({ body }) => body.best),
+    [15, 15, 15],
+  )
+  t.match((await submit(bo, 7, first)).body, { best: 7, improved: true }, 'it is of one player')
+  for (const submissionId of ['short', 'x'.repeat(65), 'with a space in it'])
+    t.match(await submit(ada, 1, { submissionId }), { status: 400 })
+  t.match(await submit(ada, 1, {}, { 'service-player': bo.id }), {
+    status: 409,
+    body: { error: { code: 'other_player' } },
+  })
+  const board = await platform.app.scores.boards.get(game.id, 'fastest')
+  t.match(await platform.app.scores.submissionsByDay(board, 1), [{ submissions: 3 }])
+
+  t.equal((await program.delete(`${boards}/fastest/scores/${ada.id}`)).status, 204)
+  t.match(await submit(ada, 10, first), { status: 200, body: { improved: false } })
+  t.equal((await list(ada)).body.me, null, 'a score that was removed does not come back')
+  platform.clock.advance(6 * DAY_MS)
+  await sweepScores(platform.app.db, platform.clock.now())
+  await submit(ada, 10, first)
+  t.equal((await list(ada)).body.me, null)
+  platform.clock.advance(2 * DAY_MS)
+  await sweepScores(platform.app.db, platform.clock.now())
+  t.same(await platform.app.db.query('select id from score_submissions'), [], 'nothing is kept for longer')
+})
+
 t.test('a score has its place; equal scores share a rank and the earlier stands first', async (t) => {
   const { platform, join, submit, list, game } = await withBoard(t)
   const [ada, bo, cy] = [await join('Ada'), await join('Bo'), await join('Cy')]
