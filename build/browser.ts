@@ -44,6 +44,7 @@ const watched = [
   'core/pages/{styles,islands,pictures}/**',
   'starters/pictures/*',
   ...scripts,
+  'plugins/*/islands/**/*.ts',
   ...workers,
   'plugins/*/models/**/*.ts',
   'plugins/*/media/**/*.ts',

@@ -11,6 +11,7 @@ import { FRAME_SESSION_CHANGED, type FrameSession, frameSession, setFrameSession
 import { PlayPage } from './frame/play-page.ts'
 import { closePrivateFiles, openPrivateFiles, shareTokenWithWorker } from './frame/private-files.ts'
 import { attachToken } from './frame/requests.ts'
+import { keepScrollKeys } from './frame/scroll-keys.ts'
 import { signInByWindow } from './frame/sign-in-window.ts'
 import { TokenStore } from './frame/token.ts'
 
@@ -146,6 +147,7 @@ if (portal && window.top !== window && !frameSession()) {
   const framed = above ? null : new Framed(portal, place === 'private')
   const session = above ?? (framed as FrameSession)
   setFrameSession(session)
+  keepScrollKeys()
   attachToken(session, () => framed?.signedOut())
   // The portal's pages never show in a frame, so this handles clicks on sign-in links itself, in shadow trees too.
   addEventListener(

@@ -147,7 +147,11 @@ export interface PlayFrameProps {
   signIn?: { ticket: string; plain: string } | undefined
 }
 
-const granted = 'autoplay; fullscreen; gamepad; clipboard-write; screen-wake-lock; xr-spatial-tracking'
+/** What a game may use, or may ask the player for: the browser still asks before it gives microphone, camera or MIDI. */
+const granted = [
+  ...['autoplay', 'fullscreen', 'gamepad', 'keyboard-map', 'clipboard-write', 'web-share', 'screen-wake-lock'],
+  ...['xr-spatial-tracking', 'accelerometer', 'gyroscope', 'magnetometer', 'microphone', 'camera', 'midi'],
+].join('; ')
 
 /**
  * A running game in a frame that fills the page, for a page rendered `wide`. Content below it goes into

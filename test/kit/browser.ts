@@ -136,6 +136,8 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
 export function complaintsOf(page: Page): string[] {
   const complaints: string[] = []
   page.on('console', (message) => {
+    // Chromium on Linux has no Web Share, and says so for every frame that may use it.
+    if (message.text() === "Unrecognized feature: 'web-share'.") return
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
   })
   page.on('pageerror', (error) => complaints.push(String(error)))

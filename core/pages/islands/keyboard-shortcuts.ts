@@ -1,8 +1,12 @@
 /** Timeout in ms for the second key of a sequence. */
 const PATIENCE = 3000
 
-/** Enables keyboard shortcuts: `/` searches, `g` and a letter navigate, `?` lists them all. */
+/**
+ * Enables keyboard shortcuts: `/` searches, `g` and a letter navigate, `?` lists them all. Under a running game there are
+ * none, since the game uses letters.
+ */
 export function enableKeyboardShortcuts(): void {
+  if (document.querySelector('.play')) return
   const places = new Map<string, HTMLAnchorElement>()
   for (const link of document.querySelectorAll<HTMLAnchorElement>('a[data-go]')) places.set(link.dataset.go ?? '', link)
   let going = Number.NEGATIVE_INFINITY

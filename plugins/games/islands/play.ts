@@ -1,8 +1,11 @@
-/** The play page: opens the game for a signed-in player, shows that it is loading, and offers full screen. */
+/** The play page: opens the game for a signed-in player, gives it the keyboard, and offers full screen. */
 import { openSignedIn } from './play/frame.ts'
+import { giveKeyboardTo } from './play/keyboard.ts'
 
 const place = document.querySelector<HTMLElement>('.play')
 const frame = place?.dataset.ticket ? openSignedIn(place) : place?.querySelector('iframe')
+
+if (frame) giveKeyboardTo(frame)
 
 /** Shows the full-screen button if the browser supports full screen, which some phones do not. */
 const button = document.querySelector<HTMLButtonElement>('[data-full-screen]')
