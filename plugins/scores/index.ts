@@ -9,9 +9,8 @@ import {
   ScoreSubmission,
 } from './entities.ts'
 import { gameRoutes } from './game-routes.ts'
-import { migration } from './migrations/2026_11_23_scores.ts'
-import { migration as playerBoards } from './migrations/2026_11_26_player_boards.ts'
 import { migration as scores } from './migrations/2026_11_23_scores.ts'
+import { migration as playerBoards } from './migrations/2026_11_26_player_boards.ts'
 import { migration as submissions } from './migrations/2026_11_26_score_submissions.ts'
 import { ownerPages } from './pages/owner.ts'
 import { boardsOnGamePage, publicPages } from './pages/public.ts'
@@ -32,10 +31,8 @@ export default definePlugin(
   {
     name: 'scores',
     dependencies: ['oauth-idp', 'games', 'game-edge'],
-    entities: [ScoreBoard, ScoreEntry, ScoreNode, ScoreDay, ScoreExclusion, ScoreDeletion],
-    migrations: [migration, playerBoards],
     entities: [ScoreBoard, ScoreEntry, ScoreNode, ScoreDay, ScoreExclusion, ScoreDeletion, ScoreSubmission],
-    migrations: [scores, submissions],
+    migrations: [scores, playerBoards, submissions],
   },
   async (app) => {
     app.decorate('scores', new Scores(app))

@@ -27,7 +27,7 @@ const BUDGETS: Record<string, { code: string; bytes: number; external?: string[]
   browser: [
     { code: "import { mount } from '@gameyard/browser'; globalThis.x = mount", bytes: 3000 },
     { code: "import { join } from '@gameyard/browser/multiplayer'; globalThis.x = join", bytes: 5000 },
-    { code: "import { saves } from '@gameyard/browser/saves'; globalThis.x = saves", bytes: 5500 },
+    { code: "import { saves } from '@gameyard/browser/saves'; globalThis.x = saves", bytes: 10_000 },
     { code: "import { mountWidget } from '@gameyard/browser/widget'; globalThis.x = mountWidget", bytes: 3500 },
   ],
   engines: [],
@@ -88,7 +88,7 @@ for (const [index, name] of names.entries()) {
       [],
       'nothing else',
     )
-    t.ok(packed.size < 64 * 1024, `${packed.size} bytes`)
+    t.ok(packed.size < 80 * 1024, `${packed.size} bytes`)
 
     const project = shared ?? freshProject(t, [packed])
     const installed = join(project.folder, 'node_modules/@gameyard', name)
