@@ -3,15 +3,15 @@ export default [
   {
     name: 'edge: a page without a doctype has no sign-in',
     in: 'plugins/game-edge',
-    find: 'isPage: opensPage(request) })',
-    replace: 'isPage: false })',
+    find: 'changeOf(tags, { service, isPage: opensPage(request) })',
+    replace: 'changeOf(tags, { service, isPage: false })',
     tests: ['plugins/game-edge/documents'],
   },
   {
     name: 'edge: a page in another encoding is called UTF-8',
     in: 'plugins/game-edge',
-    find: 'return utf8 ? contentType : contentType.replace',
-    replace: 'return utf8 || !utf8 ? contentType : contentType.replace',
+    find: 'return utf8 ? contentType :',
+    replace: 'return utf8 || !utf8 ? contentType :',
     tests: ['plugins/game-edge/documents'],
   },
   {

@@ -43,9 +43,15 @@ export class Charsets {
       if (this.#found.size >= REMEMBERED) this.#found.delete(oldest as string)
       this.#found.set(file.sha256, utf8)
     }
-    return utf8 ? contentType : contentType.replace(/;\s*charset=utf-8$/i, '')
+    return utf8 ? contentType : withoutCharset(contentType)
   }
 }
+
+/** Returns the media type of a page that is read whole, by the same rule. */
+export const charsetFits = (contentType: string, bytes: Buffer): string =>
+  isInUtf8(bytes, false) ? contentType : withoutCharset(contentType)
+
+const withoutCharset = (contentType: string): string => contentType.replace(/;\s*charset=utf-8$/i, '')
 
 /** @param isCut whether the last character may be incomplete */
 function isInUtf8(bytes: Buffer, isCut: boolean): boolean {
