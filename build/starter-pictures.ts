@@ -10,6 +10,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { chromium, type Page } from 'playwright-core'
 import { scriptForGames } from '../bin/commands/dev.ts'
 import { packageInstallation } from '../bin/installation.ts'
+import { servingRules } from '../bin/serving-rules.ts'
 import { startDevServer } from '../clients/cli/dev/server.ts'
 import { STARTERS } from '../plugins/starters/catalog.ts'
 import { filesOf } from '../plugins/starters/files.ts'
@@ -65,7 +66,7 @@ try {
       game: null,
       isolated: () => false,
       script,
-      isPartOfPage: () => false,
+      rules: servingRules,
       changed: () => {},
     })
     const page = await browser.newPage({

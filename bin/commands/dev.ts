@@ -53,10 +53,7 @@ async function run(
     import('../../clients/cli/dev/server.ts'),
     import('../../clients/cli/errors.ts'),
   ])
-  const [{ stat }, { isPartOfPage }] = await Promise.all([
-    import('node:fs/promises'),
-    import('../../plugins/game-edge/files/part-of-page.ts'),
-  ])
+  const [{ stat }, { servingRules }] = await Promise.all([import('node:fs/promises'), import('../serving-rules.ts')])
   const project = await client.project()
   const folder = await chooseFolder(dir, project, cwd)
   const isFolder = await stat(folder).then(
@@ -77,7 +74,7 @@ async function run(
     ...{ folder, port, game },
     isolated: () => isolated,
     script: (name) => scriptForGames(browser, name),
-    isPartOfPage,
+    rules: servingRules,
     ...(rooms ? { preview: () => rooms.script.preview } : {}),
     async changed(names) {
       terminal.note(

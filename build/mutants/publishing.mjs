@@ -1,6 +1,27 @@
 /** Mistakes in the safeguards of a platform that strangers use: quotas, approvals, sign-up. */
 export default [
   {
+    name: 'edge: a page without a doctype has no sign-in',
+    in: 'plugins/game-edge',
+    find: 'changeOf(tags, { service, isPage: opensPage(request) })',
+    replace: 'changeOf(tags, { service, isPage: false })',
+    tests: ['plugins/game-edge/documents'],
+  },
+  {
+    name: 'edge: a page in another encoding is called UTF-8',
+    in: 'plugins/game-edge',
+    find: 'return utf8 ? contentType :',
+    replace: 'return utf8 || !utf8 ? contentType :',
+    tests: ['plugins/game-edge/documents'],
+  },
+  {
+    name: 'edge: a large page has no sign-in',
+    in: 'plugins/game-edge',
+    find: 'const large = tags && !change ?',
+    replace: 'const large = tags && !change && change ?',
+    tests: ['plugins/game-edge/documents'],
+  },
+  {
     name: 'edge: the service worker of a game gets requests of the platform',
     in: 'plugins/game-edge',
     find: 'if (service) return withGuard',

@@ -44,8 +44,17 @@ class AuthWidget extends HTMLElement {
     this.#shown = key
     const { user } = session
     this.#root.replaceChildren(user ? playerChip(user, signOut) : signInButton(startUrl))
-    this.hidden = framed && session.signedIn
+    this.hidden = (framed && session.signedIn) || isInsideGame()
     dispatchEvent(new CustomEvent('service:session', { detail: session }))
+  }
+}
+
+/** Whether this page is in a frame of another page of the game, which has the widget. */
+function isInsideGame(): boolean {
+  try {
+    return window.parent !== window && window.parent.location.origin === location.origin
+  } catch {
+    return false
   }
 }
 

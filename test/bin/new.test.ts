@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { scriptForGames } from '../../bin/commands/dev.ts'
 import { packageInstallation } from '../../bin/installation.ts'
+import { servingRules } from '../../bin/serving-rules.ts'
 import { startDevServer } from '../../clients/cli/dev/server.ts'
-import { isPartOfPage } from '../../plugins/game-edge/files/part-of-page.ts'
 import { findStarter, STARTERS } from '../../plugins/starters/catalog.ts'
 import { filesOf } from '../../plugins/starters/files.ts'
 import { run, temporaryFolder } from './program.ts'
@@ -53,7 +53,7 @@ t.test(
       game: null,
       isolated: () => false,
       script,
-      isPartOfPage,
+      rules: servingRules,
       changed: () => {},
     })
     t.teardown(() => server.close())

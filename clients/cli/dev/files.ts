@@ -1,8 +1,28 @@
-import { createReadStream } from 'node:fs'
-import { readFile, realpath, stat } from 'node:fs/promises'
-import type { ServerResponse } from 'node:http'
+import { realpath, stat } from 'node:fs/promises'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { join, sep } from 'node:path'
-import mime from 'mime'
+
+/** The rules by which the platform serves files. They are the server's own, which this folder can't import. */
+export interface ServingRules {
+  /** Whether a request is for a part of a page, so that the start page is no answer to it. */
+  isPartOfPage(headers: IncomingHttpHeaders, path: string): boolean
+  /** Returns the type of a file by its path in the build, and the coding in which its maker stored it. */
+  describe(path: string): { contentType: string; encoding: 'br' | 'gzip' | null }
+  /** Answers with a file. */
+  send(
+    request: IncomingMessage,
+    response: ServerResponse,
+    file: {
+      file: string
+      size: number
+      modifiedMs: number
+      contentType: string
+      encoding: 'br' | 'gzip' | null
+      headers: Readonly<Record<string, string>>
+      inject: string
+    },
+  ): Promise<void>
+}
 
 export interface FilesOptions {
   root: string
@@ -10,8 +30,7 @@ export interface FilesOptions {
   inject: string
   /** The headers of every response. */
   headers: Record<string, string>
-  /** Whether a request is for a part of a page, so that the start page is no answer to it. */
-  isPartOfPage(path: string): boolean
+  rules: ServingRules
 }
 
 /** Matches files that are never served, because a deploy would not publish them. */
@@ -19,8 +38,9 @@ const PRIVATE = /(?:^|\/)(?:\.git|\.env[^/]*|node_modules)(?:\/|$)/i
 
 /** Serves a folder as a game's own origin does: the file, a folder's `index.html`, else the game's own page. */
 export async function serveFile(
-  { root, inject, headers, isPartOfPage }: FilesOptions,
-  { method, path }: { method: string; path: string },
+  { root, inject, headers, rules: { isPartOfPage, describe, send } }: FilesOptions,
+  path: string,
+  request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const found = await locate(root, path)
@@ -29,43 +49,32 @@ export async function serveFile(
     response.writeHead(302, { ...headers, location: found.redirect, 'cache-control': 'no-store' }).end()
     return
   }
-  if (!found || (found.isFallback && isPartOfPage(path))) {
+  if (!found || (found.isFallback && isPartOfPage(request.headers, path))) {
     response.writeHead(404, {
       'cache-control': 'no-store',
       vary: 'sec-fetch-dest',
       ...headers,
       'content-type': 'text/plain; charset=utf-8',
     })
-    response.end(method === 'HEAD' ? undefined : `There is no ${path} here.\n`)
+    response.end(request.method === 'HEAD' ? undefined : `There is no ${path} here.\n`)
     return
   }
-  const coding = /\.(br|gz)$/.exec(found.file)?.[1]
-  const type = mime.getType(coding ? found.file.slice(0, -coding.length - 1) : found.file) ?? 'application/octet-stream'
-  const text = /^text\/|javascript|json|xml/.test(type)
-  const own = {
-    ...headers,
-    'content-type': text ? `${type}; charset=utf-8` : type,
-    ...(coding ? { 'content-encoding': coding === 'br' ? 'br' : 'gzip' } : {}),
-    'cache-control': 'no-store',
-  }
-  if (type === 'text/html' && !coding) {
-    const page = withInjection(await readFile(found.file, 'utf8'), inject)
-    response.writeHead(200, { ...own, 'content-length': Buffer.byteLength(page) })
-    response.end(method === 'HEAD' ? undefined : page)
-    return
-  }
-  response.writeHead(200, { ...own, 'content-length': found.size })
-  if (method === 'HEAD') response.end()
-  else
-    createReadStream(found.file)
-      .on('error', () => response.destroy())
-      .pipe(response)
+  await send(request, response, {
+    ...{ file: found.file, size: found.size, modifiedMs: found.modifiedMs, headers, inject },
+    ...describe(found.path),
+  })
 }
 
-async function locate(
-  root: string,
-  path: string,
-): Promise<{ file: string; size: number; isFallback: boolean } | { redirect: string } | null> {
+interface Located {
+  file: string
+  /** In the build. */
+  path: string
+  size: number
+  modifiedMs: number
+  isFallback: boolean
+}
+
+async function locate(root: string, path: string): Promise<Located | { redirect: string } | null> {
   const relative = path.slice(1)
   if (PRIVATE.test(relative) || path.includes('\0')) return null
   const whole = await realpath(root)
@@ -76,12 +85,7 @@ async function locate(
     if (!found.isFile()) continue
     if (candidate !== relative && candidate !== 'index.html' && !path.endsWith('/'))
       return { redirect: `${encodeURI(path)}/` }
-    return { file, size: found.size, isFallback: index === 2 }
+    return { file, path: candidate, size: found.size, modifiedMs: found.mtimeMs, isFallback: index === 2 }
   }
   return null
-}
-
-function withInjection(page: string, html: string): string {
-  const at = page.search(/<\/body\s*>/i)
-  return at === -1 ? page + html : page.slice(0, at) + html + page.slice(at)
 }

@@ -1,7 +1,7 @@
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { CliError } from '../errors.ts'
-import { serveFile } from './files.ts'
+import { type ServingRules, serveFile } from './files.ts'
 import { LiveReload, RELOAD_PATH, RELOAD_SCRIPT } from './live-reload.ts'
 import { isPlatformPath, PlatformProxy } from './proxy.ts'
 import { signInPage } from './sign-in.ts'
@@ -15,8 +15,7 @@ export interface DevOptions {
   isolated(): boolean
   /** Returns a script of the platform by its name, such as `saves.js`, for a server without a game; null if unknown. */
   script(name: string): Promise<Uint8Array | null>
-  /** Whether a request is for a part of a page, by the rule of the platform. */
-  isPartOfPage(headers: IncomingHttpHeaders, path: string): boolean
+  rules: ServingRules
   /** The name of the preview whose rooms the pages enter; null for the rooms of the game. */
   preview?: () => string | null
   /** Called with the changed files. Pages reload afterwards. */
@@ -36,7 +35,7 @@ const ISOLATED = {
 
 /** Runs the game on this machine, with its files from a folder and everything else from the platform. */
 export async function startDevServer(options: DevOptions): Promise<DevServer> {
-  const { folder, port, game, isolated, script, changed, preview = () => null } = options
+  const { folder, port, game, isolated, script, rules, changed, preview = () => null } = options
   let reload: LiveReload | null = null
   let own = ''
   let proxy: PlatformProxy | null = null
@@ -45,7 +44,7 @@ export async function startDevServer(options: DevOptions): Promise<DevServer> {
   const files = { root: folder, inject: widget + RELOAD_SCRIPT }
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const { pathname, searchParams } = new URL(request.url ?? '/', own)
+    const { pathname, searchParams } = addressOf(request, own)
     const { method = 'GET' } = request
     if (pathname === RELOAD_PATH)
       return reload?.listen(response, Number(searchParams.get('since') ?? Number.POSITIVE_INFINITY))
@@ -67,12 +66,9 @@ export async function startDevServer(options: DevOptions): Promise<DevServer> {
       return
     }
     await serveFile(
-      {
-        ...files,
-        headers: isolated() ? ISOLATED : {},
-        isPartOfPage: (path) => options.isPartOfPage(request.headers, path),
-      },
-      { method, path: decodeURIComponent(pathname) },
+      { ...files, headers: isolated() ? ISOLATED : {}, rules },
+      decodeURIComponent(pathname),
+      request,
       response,
     )
   }
@@ -89,7 +85,7 @@ export async function startDevServer(options: DevOptions): Promise<DevServer> {
     socket.on('error', () => socket.destroy())
     roomSockets.add(socket)
     socket.once('close', () => roomSockets.delete(socket))
-    if (proxy && isPlatformPath(new URL(request.url ?? '/', own).pathname)) proxy.upgrade(request, socket, head)
+    if (proxy && isPlatformPath(addressOf(request, own).pathname)) proxy.upgrade(request, socket, head)
     else socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n')
   })
   const chosen = await listen(server, port)
@@ -108,6 +104,13 @@ export async function startDevServer(options: DevOptions): Promise<DevServer> {
       await new Promise((resolve) => server.close(resolve))
     },
   }
+}
+
+/** Returns the address of a request. Slashes that follow each other are one, as on the platform, and name no host. */
+function addressOf({ url = '/' }: IncomingMessage, own: string): URL {
+  const address = new URL(url.replace(/^\/+/, '/'), own)
+  address.pathname = address.pathname.replace(/\/{2,}/g, '/')
+  return address
 }
 
 /**

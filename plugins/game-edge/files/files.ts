@@ -16,6 +16,7 @@ import { mayBeFramed } from '../sign-in/cookies.ts'
 import type { GameBlob, GameBlobs } from './blobs.ts'
 import { type Coding, chooseCoding } from './codings.ts'
 import type { DecodedFiles } from './decoded-files.ts'
+import { Charsets, type LargeDocument, largeDocument, opensPage } from './documents.ts'
 import type { HotFiles, HotForm } from './hot-files.ts'
 import { injectTags, type Tags, WIDGET_TAG } from './inject-tags.ts'
 import { candidates } from './paths.ts'
@@ -25,7 +26,7 @@ import type { LiveSite } from './sites.ts'
 
 /** The maximum size of a response body that is cached in memory. */
 const HOT_BYTES = 256 * 1024
-/** The maximum size of HTML that gets the widget, because it must be read whole. */
+/** The maximum size of files that are read whole to be changed. Larger documents get the tags at their start. */
 const DOCUMENT_BYTES = 4 * 1024 * 1024
 /** The minimum size of a document that is worth compressing. */
 const COMPRESS_FROM_BYTES = 1024
@@ -74,6 +75,7 @@ export class Files {
   readonly #blobs: GameBlobs
   readonly #decoded: DecodedFiles
   readonly #hot: HotFiles
+  readonly #charsets = new Charsets()
   /** The script tag of framed documents, which tells them the current player. */
   readonly #frameTag: () => string
   /** The script tag of framed documents of a draft. */
@@ -111,17 +113,17 @@ export class Files {
   /** Returns the prepared response for a request if it is in memory. */
   hot(site: LiveSite, path: string, request: IncomingMessage): HotForm | undefined {
     const name = path.endsWith('/') ? `${path}index.html` : path
-    const framed = mayBeFramed(request, this.#secure)
+    const variant = variantOf(request, this.#secure)
     const file = isForServiceWorker(request)
       ? site.hot.files.get(SERVICE_WORKER + name)
       : isForWorker(request)
         ? site.hot.files.get(WORKER + name)
-        : (framed && site.hot.files.get(FRAMED + name)) || site.hot.files.get(name)
+        : (variant && site.hot.files.get(variant + name)) || site.hot.files.get(name)
     if (!file) return undefined
     const coding = chooseCoding(request.headers['accept-encoding'] as string | undefined, file.codings)
     const form = file[coding ?? 'plain']
-    // The framed form of this document is not in memory yet.
-    return framed && form?.isDocument && site.hot.files.get(name) === file ? undefined : form
+    // This form of the document is not in memory yet.
+    return variant && form?.isDocument && site.hot.files.get(name) === file ? undefined : form
   }
 
   /** Answers a GET or HEAD from memory. */
@@ -141,18 +143,20 @@ export class Files {
     request: IncomingMessage,
     reply: RawReply,
   ): Promise<boolean> {
-    const representation = representationOf(name, file, site.changed)
+    const representation = await this.#representationOf(name, file, site)
     const { isDocument } = representation
-    const framed = isDocument && mayBeFramed(request, this.#secure)
+    const variant = isDocument ? variantOf(request, this.#secure) : ''
+    const tags = isDocument ? this.#tagsOf(site, mayBeFramed(request, this.#secure)) : null
     const service = representation.isScript && isForServiceWorker(request)
     const worker = service || (representation.isScript && isForWorker(request))
     const { encoding } = representation
     const source = service && encoding ? await this.#decoded.of(file, encoding) : file
-    const change = source.size > DOCUMENT_BYTES ? null : this.#changeOf(site, representation, { service, framed })
-    const codings = change ? codingsOfChanged(source) : codingsOf(file, representation)
+    const change = source.size > DOCUMENT_BYTES ? null : changeOf(tags, { service, isPage: opensPage(request) })
+    const large = tags && !change ? await largeDocument(file, tags, (...blob) => this.#open(...blob)) : null
+    const codings = change ? codingsOfChanged(source) : large ? NONE : codingsOf(file, representation)
     const coding = chooseCoding(request.headers['accept-encoding'] as string | undefined, codings)
     const kind = coding ?? 'plain'
-    const path = `${framed ? FRAMED : service ? SERVICE_WORKER : worker ? WORKER : ''}/${name}`
+    const path = `${variant || (service ? SERVICE_WORKER : worker ? WORKER : '')}/${name}`
     const hot = former ? undefined : site.hot.files.get(path)?.[kind]
     if (hot) {
       this.sendHot(hot, request, take(reply))
@@ -176,11 +180,18 @@ export class Files {
       this.sendHot(form, request, take(reply))
       return isDocument
     }
-    await this.#stream(blob, fileHead({ etag: tag(blob.sha256), size: blob.size, isDocument }, headers), request, reply)
+    const { digest, size } = large ?? { digest: blob.sha256, size: blob.size }
+    const head = fileHead({ etag: tag(digest), size, isDocument }, headers)
+    await this.#stream(large ?? blob, head, request, reply)
     return isDocument
   }
 
-  async #stream(blob: GameBlob, head: FileHead, request: IncomingMessage, reply: RawReply): Promise<void> {
+  async #stream(
+    source: GameBlob | LargeDocument,
+    head: FileHead,
+    request: IncomingMessage,
+    reply: RawReply,
+  ): Promise<void> {
     const { status, headers, bytes } = planResponse(request, head)
     const { raw: response } = reply
     if (bytes === null) {
@@ -189,9 +200,10 @@ export class Files {
     }
     // The file is opened before anything is written, so that a storage error gives an error response and not half a
     // file.
-    const range = bytes === 'all' ? { start: 0, end: blob.size - 1 } : bytes
-    const file = await this.#orFault(this.#blobs.file(blob))
-    const stream = file ? null : await this.#open(blob, bytes === 'all' ? undefined : bytes)
+    const range = bytes === 'all' ? { start: 0, end: source.size - 1 } : bytes
+    const file = 'open' in source ? null : await this.#orFault(this.#blobs.file(source))
+    const wanted = bytes === 'all' ? undefined : bytes
+    const stream = file ? null : await ('open' in source ? source.open(wanted) : this.#open(source, wanted))
     take(reply).writeHead(status, headers)
     try {
       if (file) await writeFileRange(file, range, response)
@@ -206,15 +218,11 @@ export class Files {
     }
   }
 
-  /** Returns what the platform adds to a file for this request; null for nothing. */
-  #changeOf(
-    site: LiveSite,
-    { isDocument }: Representation,
-    { service, framed }: { service: boolean; framed: boolean },
-  ): Change | null {
-    if (service) return withGuard
-    const tags = isDocument ? this.#tagsOf(site, framed) : null
-    return tags && ((bytes) => injectTags(bytes, tags))
+  async #representationOf(name: string, file: ManifestFile, site: LiveSite): Promise<Representation> {
+    const representation = representationOf(name, file, site.changed)
+    if (!representation.isDocument || file.announcedType !== undefined) return representation
+    const open = (blob: GameBlob, range?: ByteRange) => this.#open(blob, range)
+    return { ...representation, contentType: await this.#charsets.typeOf(representation.contentType, file, open) }
   }
 
   #tagsOf(site: LiveSite, framed: boolean): Tags | null {
@@ -239,16 +247,25 @@ export class Files {
   }
 }
 
-/** The prefixes of the paths of framed documents and workers' scripts in the table of hot files. */
-const FRAMED = 'framed:'
+/** The prefixes of the paths of workers' scripts in the table of hot files. */
 const WORKER = 'worker:'
 const SERVICE_WORKER = 'service-worker:'
+
+/** Returns the prefix of the path of a document in that table: its form depends on where it is shown, and whether as a page. */
+const variantOf = (request: IncomingMessage, secure: boolean): string =>
+  (mayBeFramed(request, secure) ? 'framed:' : '') + (opensPage(request) ? 'page:' : '')
 
 /** Whether a browser asks for the script of a worker. */
 const isForWorker = ({ headers }: IncomingMessage): boolean => /worker$/.test(String(headers['sec-fetch-dest'] ?? ''))
 
 /** Adds the platform's part to a file. It returns the same bytes if there is no place for it. */
 type Change = (bytes: Buffer) => Buffer
+
+/** Returns what the platform adds to a file for this request; null for nothing. */
+function changeOf(tags: Tags | null, { service, isPage }: { service: boolean; isPage: boolean }): Change | null {
+  if (service) return withGuard
+  return tags && ((bytes) => injectTags(bytes, tags, { isPage }))
+}
 
 const CHANGED: readonly Coding[] = ['br', 'gzip']
 const UPLOADED: Readonly<Record<Coding, readonly Coding[]>> = { br: ['br'], gzip: ['gzip'] }

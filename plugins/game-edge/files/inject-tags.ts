@@ -10,13 +10,17 @@ export interface Tags {
 export const WIDGET_TAG = '<script type="module" src="/__service/auth-widget.js"></script>'
 
 /**
- * Inserts tags into an HTML document. A file that is no document (a template, a fragment) stays as it is.
+ * Inserts tags into an HTML document. A file that is no document (a template, a fragment) stays as it is, unless a player
+ * opens it as a page: browsers need no doctype, `html` or `body`.
  *
  * It skips comments and scripts, and works on bytes in one pass, because it runs on any uploaded file.
  */
-export function injectTags(html: Buffer, { first, last }: Tags): Buffer {
-  const places = placesIn(html)
-  if (places === null) return html
+export function injectTags(html: Buffer, { first, last }: Tags, { isPage = false } = {}): Buffer {
+  if (isUtf16(html)) return html
+  const found = placesIn(html)
+  if (found.last === null && !isPage) return html
+  // Where an unterminated script contains the end, everything goes to the start.
+  const places = { first: found.first, last: found.last ?? (found.isOpen ? found.first : html.length) }
   const parts = [html.subarray(0, places.first), html.subarray(places.first, places.last), html.subarray(places.last)]
   return Buffer.concat([
     parts[0] as Buffer,
@@ -27,24 +31,38 @@ export function injectTags(html: Buffer, { first, last }: Tags): Buffer {
   ])
 }
 
+/** Inserts tags at the start of the head of a document, of which only the beginning is given. */
+export function injectAtStart(html: Buffer, { first = '', last = '' }: Tags): Buffer {
+  if (isUtf16(html)) return html
+  const at = placesIn(html).first
+  return Buffer.concat([html.subarray(0, at), Buffer.from(first + last), html.subarray(at)])
+}
+
+/** Whether a document begins with the mark of UTF-16, which is not changed. */
+const isUtf16 = (html: Buffer): boolean =>
+  (html[0] === 0xff && html[1] === 0xfe) || (html[0] === 0xfe && html[1] === 0xff)
+
+const UTF8_MARK = '\xef\xbb\xbf'
+
 /** Elements whose content is text, so that tags in it do not count. */
 const RAW = ['script', 'style', 'title', 'textarea', 'template', 'noscript', 'xmp', 'iframe']
 
 interface Places {
   first: number
-  last: number
+  /** null: the file is no document, or an unterminated element contains its end (`isOpen`). */
+  last: number | null
+  isOpen: boolean
 }
 
-function placesIn(html: Buffer): Places | null {
-  // Latin-1 maps one byte to one character in any ASCII-compatible encoding. UTF-16 is not changed.
-  if ((html[0] === 0xff && html[1] === 0xfe) || (html[0] === 0xfe && html[1] === 0xff)) return null
+function placesIn(html: Buffer): Places {
+  // Latin-1 maps one byte to one character in any ASCII-compatible encoding.
   const text = html.toString('latin1').toLowerCase()
   // The start of the head's own content.
-  let first = 0
+  let first = text.startsWith(UTF8_MARK) ? UTF8_MARK.length : 0
   let begun = false
   let body: number | null = null
   let isDocument = false
-  const found = (last: number): Places => ({ first: Math.min(first, last), last })
+  const found = (last: number): Places => ({ first: Math.min(first, last), last, isOpen: false })
   for (let at = text.indexOf('<'); at !== -1; at = text.indexOf('<', at)) {
     if (text.startsWith('<!--', at)) {
       at = endOf(text, '-->', at + 4)
@@ -63,10 +81,10 @@ function placesIn(html: Buffer): Places | null {
       at = raw ? endOf(text, `</${raw}`, at + 1) : at + 1
     }
     // An unterminated comment or script contains the rest of the document.
-    if (at === -1) return body === null ? null : found(body)
+    if (at === -1) return body === null ? { first, last: null, isOpen: true } : found(body)
   }
   if (body !== null) return found(body)
-  return isDocument ? found(html.length) : null
+  return isDocument ? found(html.length) : { first, last: null, isOpen: false }
 }
 
 /** The tags before the content of the head. */

@@ -3,13 +3,13 @@ import { InvalidRequest } from '../../../core/errors.ts'
 /**
  * Converts the path of a request to a path of a manifest: decoded, without the leading slash and the query.
  *
- * It is looked up in a table and never becomes a path on disk. A path that no manifest can contain is simply not found.
+ * Slashes that follow each other are one, as in a folder. It is looked up in a table and never becomes a path on disk. A path that no manifest can contain is simply not found.
  *
  * @throws InvalidRequest when the percent-encoding is malformed
  */
 export function manifestPath(url: string): string {
   const query = url.indexOf('?')
-  const path = query === -1 ? url.slice(1) : url.slice(1, query)
+  const path = mergeSlashes(query === -1 ? url : url.slice(0, query)).slice(1)
   if (!path.includes('%')) return path
   try {
     return decodeURIComponent(path).normalize('NFC')
@@ -18,13 +18,16 @@ export function manifestPath(url: string): string {
   }
 }
 
+/** Merges slashes that follow each other, which would also make an address of another host in a redirect. */
+export const mergeSlashes = (path: string): string => (path.includes('//') ? path.replace(/\/{2,}/g, '/') : path)
+
 /** Whether a path is reserved for the platform on every game's origin. */
 export const isReserved = (path: string): boolean => /^(?:auth\/service|mp|__service)(?:\/|$)/.test(path)
 
 /** Does the same as `isReserved` for the raw path of an address. An invalid path is not reserved. */
 export function pathIsReserved(path: string): boolean {
   try {
-    return isReserved(decodeURIComponent(path).slice(1))
+    return isReserved(decodeURIComponent(mergeSlashes(path)).slice(1))
   } catch {
     return false
   }

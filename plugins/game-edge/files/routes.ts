@@ -14,7 +14,7 @@ import { fastPathHandler } from './fast-path.ts'
 import { Files, find } from './files.ts'
 import { HotFiles } from './hot-files.ts'
 import { isPartOfPage } from './part-of-page.ts'
-import { isReserved, manifestPath, pathIsReserved } from './paths.ts'
+import { isReserved, manifestPath, mergeSlashes, pathIsReserved } from './paths.ts'
 import { countPlay, opensGame } from './plays.ts'
 import { ISOLATED } from './representation.ts'
 import { clearFormerData } from './site-owners.ts'
@@ -117,5 +117,5 @@ function toFolder(request: FastifyRequest, reply: FastifyReply, { isolated }: Li
   reply.header('cache-control', cacheControl.document)
   // In a frame of an isolated page, every redirect requires these headers.
   if (isolated) reply.headers(ISOLATED)
-  return reply.redirect(`${path}/${query === undefined ? '' : `?${query}`}`, 302)
+  return reply.redirect(`${mergeSlashes(path)}/${query === undefined ? '' : `?${query}`}`, 302)
 }

@@ -1,7 +1,9 @@
 import { on, once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import WebSocket from 'ws'
 import { start } from '../../bin/program.ts'
@@ -167,6 +169,54 @@ t.test('without a platform the files are served as a game origin would', async (
   t.match(await get('/some/route'), { status: 200, body: /first/ }, 'a single page has routes of its own')
   t.match(await get('/add.wasm'), { status: 200, headers: { 'content-type': 'application/wasm' } })
   t.notMatch((await get('/.env')).body, /SECRET/)
+
+  // The rules of the platform, by the code of the platform.
+  const raw = async (path: string, headers: Record<string, string> = {}) => {
+    const outgoing = request(url.slice(0, -1) + path, { headers }).end()
+    const [answer] = (await once(outgoing, 'response')) as [IncomingMessage]
+    return { status: answer.statusCode, headers: answer.headers, bytes: Buffer.concat(await answer.toArray()) }
+  }
+  const sound = Buffer.alloc(300_000, 'sound')
+  writeFileSync(join(mine.cwd, 'sound.mp3'), sound)
+  const part = await raw('/sound.mp3', { range: 'bytes=5-9' })
+  t.match(part, { status: 206, headers: { 'content-range': 'bytes 5-9/300000', 'accept-ranges': 'bytes' } })
+  t.equal(part.bytes.toString(), 'sound')
+  t.equal((await raw('/sound.mp3', { range: 'bytes=300000-' })).status, 416)
+  writeFileSync(join(mine.cwd, 'empty.bin'), '')
+  t.match(await raw('/empty.bin'), { status: 200, headers: { 'content-length': '0' } })
+  for (const [name, packed] of [
+    ['a.data.gz', gzipSync(sound)],
+    ['a.data.br', brotliCompressSync(sound)],
+  ] as const) {
+    writeFileSync(join(mine.cwd, name), packed)
+    const coding = name.endsWith('br') ? 'br' : 'gzip'
+    const encoded = await raw(`/${name}`, { 'accept-encoding': 'gzip, br' })
+    t.match(encoded.headers, { 'content-encoding': coding, vary: 'accept-encoding' })
+    t.ok(encoded.bytes.equals(packed))
+    const plain = await raw(`/${name}`, { 'accept-encoding': 'deflate' })
+    t.match(plain.headers, { 'content-encoding': undefined, vary: 'accept-encoding' })
+    t.ok(plain.bytes.equals(sound), `${name} for a client without the coding`)
+  }
+  writeFileSync(join(mine.cwd, 'backup.tar.gz'), gzipSync('tar'))
+  const archive = await raw('/backup.tar.gz', { 'accept-encoding': 'gzip' })
+  t.match(archive.headers, { 'content-type': 'application/gzip', 'content-encoding': undefined })
+  const latin = Buffer.from('<!doctype html><meta charset=latin1><body>K\xe4se</body>', 'latin1')
+  writeFileSync(join(mine.cwd, 'latin.html'), latin)
+  const page = await raw('/latin.html', { accept: 'text/html' })
+  t.equal(page.headers['content-type'], 'text/html')
+  t.ok(page.bytes.includes(Buffer.from('K\xe4se', 'latin1')), 'other encodings stay as they are')
+  writeFileSync(join(mine.cwd, 'bare.html'), '<canvas></canvas>')
+  t.match((await raw('/bare.html', { accept: 'text/html' })).bytes.toString(), /EventSource/)
+  t.equal((await raw('/bare.html', { 'sec-fetch-dest': 'empty' })).bytes.toString(), '<canvas></canvas>')
+  writeFileSync(join(mine.cwd, 'sw.js'), 'self')
+  t.match((await raw('/sw.js', { 'service-worker': 'script' })).bytes.toString(), /stopImmediatePropagation.*self$/)
+  mkdirSync(join(mine.cwd, 'help'))
+  writeFileSync(join(mine.cwd, 'help/index.html'), PAGE)
+  t.equal((await raw('//add.wasm')).headers['content-type'], 'application/wasm')
+  t.equal((await raw('//help//index.html')).status, 200)
+  t.match(await raw('//help'), { status: 302, headers: { location: '/help/' } }, 'never to another host')
+  for (const dest of ['script', 'image', 'worker'])
+    t.equal((await raw('/absent.js', { 'sec-fetch-dest': dest })).status, 404, dest)
   t.equal((await get('/%E0%A4%A')).status, 400)
   t.match(await get('/auth/service/session'), { status: 200, body: { signedIn: false } })
   t.match(await get('/auth/service/start'), { status: 404, body: { error: { message: /--game SLUG/ } } })

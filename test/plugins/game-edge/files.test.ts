@@ -69,6 +69,16 @@ t.test('a path that is no file is its folder’s page, else the start page', asy
   }
 })
 
+t.test('slashes that follow each other are one, and lead to no other host', async (t) => {
+  const { get } = await published(t)
+  for (const path of ['//main.js', '///main.js', '//main.js?a=//b']) t.equal((await get(path)).text, SCRIPT, path)
+  t.equal((await get('/levels//%C3%9Cber%20uns.json')).text, '{}')
+  t.match(await get('//help'), { status: 302, headers: { location: /^\/help\/$/ } })
+  t.match(await get('//help//'), { status: 200, text: '<p>Help, as a fragment</p>' })
+  t.equal((await get('//__service/absent.js')).status, 404, 'reserved all the same')
+  t.equal((await get('//auth//service/session')).status, 404)
+})
+
 t.test('entity tags save bytes', async (t) => {
   const { get } = await published(t)
   for (const path of ['/main.js', '/big.bin', '/']) {
