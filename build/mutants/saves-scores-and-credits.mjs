@@ -1,6 +1,13 @@
 /** Mistakes in what players keep and pay: saves, scores and credits. */
 export default [
   {
+    name: 'a few saves push out the version that lost a conflict',
+    in: 'plugins/saves',
+    find: 'if (unread && lost++ < KEPT_UNREAD) return true',
+    replace: '',
+    tests: ['plugins/saves/saves'],
+  },
+  {
     name: 'a save may have a NaN, which comes back as null',
     in: 'clients/browser',
     find: "if (typeof value === 'number' && !Number.isFinite(value)) throw changed",

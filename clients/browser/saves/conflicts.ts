@@ -50,7 +50,7 @@ export async function resolveConflict(rules: ConflictRules, entry: Entry & { pen
   }
   const chosen = await choose(rules, entry, theirs)
   if (chosen === 'mine') {
-    await update((now) => ({ ...now, base: version }))
+    await update((now) => ({ ...now, base: version, pending: { ...pending, ...now.pending, isConflict: true } }))
     return
   }
   const step = nextStep(pending)
@@ -63,7 +63,7 @@ export async function resolveConflict(rules: ConflictRules, entry: Entry & { pen
     result =
       value === null
         ? { ...now, value: given, base: version, change, pending: chosen === 'theirs' ? null : { ...pending, step } }
-        : { ...now, base: version, change, pending: { ...pending, step, next } }
+        : { ...now, base: version, change, pending: { ...pending, isConflict: true, step, next } }
     return result
   })
   if (result) replaced(result)

@@ -11,6 +11,8 @@ export interface Pending {
   setAt: number
   /** What to add to `setAt` for the server's time; null when the server's time was not known. */
   offset: number | null
+  /** Whether the change replaces a value that it was not made from. The server keeps that one for longer. */
+  isConflict?: boolean
   /** Values that follow once this one is on the server, so that all are kept there. The game sees the last one. */
   next?: Encoded[]
   /** The value before this one, whose answer had not come yet. It may be on the server. */
