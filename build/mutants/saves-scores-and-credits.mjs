@@ -1,6 +1,34 @@
 /** Mistakes in what players keep and pay: saves, scores and credits. */
 export default [
   {
+    name: 'a few saves push out the version that lost a conflict',
+    in: 'plugins/saves',
+    find: 'if (unread && lost++ < KEPT_UNREAD) return true',
+    replace: '',
+    tests: ['plugins/saves/saves'],
+  },
+  {
+    name: 'a save may have a NaN, which comes back as null',
+    in: 'clients/browser',
+    find: "if (typeof value === 'number' && !Number.isFinite(value)) throw changed",
+    replace: "if (typeof value === 'number' && value === 0.5) throw changed",
+    tests: ['clients/saves'],
+  },
+  {
+    name: 'a game waits for storage that never opens',
+    in: 'clients/browser',
+    find: 'Promise.race([done(request), neverOpened()])',
+    replace: 'Promise.race([done(request)])',
+    tests: ['plugins/saves/storage.long'],
+  },
+  {
+    name: 'a clock that ran ahead wins every conflict',
+    in: 'clients/browser',
+    find: 'if (!ask) return !isWrong && mineAt',
+    replace: 'if (!ask) return mineAt',
+    tests: ['plugins/saves/storage.long'],
+  },
+  {
     name: 'a submission that is sent again counts again',
     in: 'plugins/scores',
     find: 'if (repeated.has(playerId)) {',

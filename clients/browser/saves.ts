@@ -176,7 +176,7 @@ export class Saves {
     await this.#currentPlayer()
     if (!this.#player.isConfirmed && this.#player.account === '') await this.#player.confirm()
     const account = this.#player.account
-    const entries = (await this.#store?.all(account)) ?? []
+    const entries = (await this.#store?.all(account).catch(() => [])) ?? []
     const listed = account === '' ? [] : await this.#server.list(account)
     const keys = new Set(listed ?? entries.filter(({ value }) => value).map(({ key }) => key))
     for (const { key, value, pending } of entries) {
@@ -197,7 +197,16 @@ export class Saves {
 
   async #open(): Promise<void> {
     this.#store = await Store.open()
+    if (this.#store) this.#store.onBroken = () => this.#closed()
     await this.#player.restore(this.#store)
+  }
+
+  /** From now on the server alone has the saves of this page. What waits in the store is sent by a later page. */
+  #closed(): void {
+    if (!this.#store) return
+    this.#store = null
+    const message = 'The browser has closed the storage of this page.'
+    this.#listeners.emit('error', { key: '', code: 'storage_closed', message })
   }
 
   /** Reads an entry of this device; undefined also while the browser fails to. */
@@ -243,6 +252,7 @@ export class Saves {
       if (error instanceof TypeError) throw error
       const outcome = await setOnServer(this.#server, { account, key, value }, change)
       this.#see(account, key, outcome.kind === 'written' ? outcome.version : undefined)
+      this.#sender.retry()
       return
     }
     if (early && entry?.pending) this.#lastWrites.keep(entry.pending.sequence, early)

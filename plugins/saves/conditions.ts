@@ -14,6 +14,9 @@ export interface Conditions {
  */
 export const VERSION_HEADER = 'service-save-version'
 
+/** `1` in a change that has lost or won a conflict: the replaced version, which it was not made from, is kept for longer. */
+export const CONFLICT_HEADER = 'service-save-conflict'
+
 /** Returns the entity tag of a version. */
 export const etagOf = (version: number): string => `"${version}"`
 

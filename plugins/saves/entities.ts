@@ -85,6 +85,8 @@ const SaveVersionSchema = defineEntity({
     size: p.integer(),
     contentType: p.string().length(255),
     createdAt: p.datetime(3),
+    /** 1: a change that was not made from this version has replaced it, so it is kept for longer. */
+    unread: p.integer().default(0),
     /** The digest of a value in the storage; null for a value in this row. */
     sha256: p.string().length(64).nullable(),
     value: p.blob().nullable(),

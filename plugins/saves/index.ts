@@ -4,6 +4,7 @@ import { migration } from './migrations/2026_11_23_saves.ts'
 import { migration as valuesByRow } from './migrations/2026_11_24_save_values_by_row.ts'
 import { migration as pendingValues } from './migrations/2026_11_26_pending_values.ts'
 import { migration as totals } from './migrations/2026_11_26_save_totals.ts'
+import { migration as unreadVersions } from './migrations/2026_11_26_unread_versions.ts'
 import { OwnerQuota, STORED_KIND, storedSaves } from './owner-quota.ts'
 import { pages } from './pages/routes.ts'
 import { exportSaves, playersWithSaves } from './player-saves.ts'
@@ -28,7 +29,7 @@ export default definePlugin(
     dependencies: ['oauth-idp', 'quotas', 'games', 'game-edge'],
     limits: SaveLimits,
     entities: [SaveUsage, SaveTotal, SaveRow, SaveVersion, SaveBlob],
-    migrations: [migration, valuesByRow, pendingValues, totals],
+    migrations: [migration, valuesByRow, pendingValues, totals, unreadVersions],
   },
   async (app, _config, limits) => {
     const quota = new OwnerQuota(app)

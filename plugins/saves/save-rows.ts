@@ -96,9 +96,17 @@ export class SaveRows {
   /** Returns the kept versions of a key, newest first. */
   async versions(key: string): Promise<VersionRow[]> {
     return this.#statements.query<VersionRow>(
-      `select version, size, created_at as "createdAt" from save_versions
+      `select version, size, created_at as "createdAt", unread from save_versions
        where game_id = ? and player_id = ? and key = ? order by version desc`,
       this.#at(key),
+    )
+  }
+
+  /** Keeps a version for longer: the change that replaces it was not made from it. */
+  async setUnread(key: string, version: number): Promise<void> {
+    await this.#statements.execute(
+      'update save_versions set unread = 1 where game_id = ? and player_id = ? and key = ? and version = ?',
+      [...this.#at(key), version],
     )
   }
 

@@ -111,6 +111,7 @@ export class Saves {
    * Stores a value under a key.
    *
    * @param conditions of the current version; when they do not hold, nothing changes
+   * @param options `isConflict`: the change was not made from the current version, which is kept for longer therefore
    * @returns the save, and whether the key had no value before
    * @throws SaveConflict with `version` and `updatedAt` beside the error, null when there is no such save
    * @throws SaveTooLarge, SavesFull, QuotaExceeded (of the game's owner), SaveBusy, StorageUnavailable: nothing changed
@@ -120,6 +121,7 @@ export class Saves {
     key: string,
     { bytes, contentType }: Value,
     conditions: Conditions = {},
+    { isConflict = false } = {},
   ): Promise<{ created: boolean; save: WrittenSave }> {
     const { db, clock } = this.#parts
     if (bytes.length > this.#limits.saveBytes) throw new SaveTooLarge(this.#limits.saveBytes)
@@ -140,6 +142,7 @@ export class Saves {
         const usage = await rows.hold()
         const current = await rows.current(key)
         mustHold(conditions, current)
+        if (isConflict && current) await rows.setUnread(key, current.version)
         const written = { size: bytes.length, contentType, at: clock.now() }
         const saved = await this.#write(rows, key, { usage, current, value, written, limitBytes })
         await this.values.used(statements, value)

@@ -3,6 +3,9 @@ import { type Entry, isSameChange, nextStep, type Pending, type Store, stampOf }
 import type { Conflict, SaveValue } from './types.ts'
 import { decode, type Encoded, encode, isEqual } from './values.ts'
 
+/** The server's time is known to a few seconds: a second of the header, and the way of the answer. */
+const CLOCK_TOLERANCE_MS = 60_000
+
 export interface ConflictRules {
   store: Store
   server: Server
@@ -47,7 +50,7 @@ export async function resolveConflict(rules: ConflictRules, entry: Entry & { pen
   }
   const chosen = await choose(rules, entry, theirs)
   if (chosen === 'mine') {
-    await update((now) => ({ ...now, base: version }))
+    await update((now) => ({ ...now, base: version, pending: { ...pending, ...now.pending, isConflict: true } }))
     return
   }
   const step = nextStep(pending)
@@ -60,7 +63,7 @@ export async function resolveConflict(rules: ConflictRules, entry: Entry & { pen
     result =
       value === null
         ? { ...now, value: given, base: version, change, pending: chosen === 'theirs' ? null : { ...pending, step } }
-        : { ...now, base: version, change, pending: { ...pending, step, next } }
+        : { ...now, base: version, change, pending: { ...pending, isConflict: true, step, next } }
     return result
   })
   if (result) replaced(result)
@@ -102,7 +105,9 @@ async function choose(
   theirs: Theirs,
 ): Promise<'mine' | 'theirs' | Encoded> {
   const mineAt = pending.setAt + (pending.offset ?? server.offset ?? 0)
-  if (!ask) return mineAt >= theirs.updatedAt ? 'mine' : 'theirs'
+  // The clock of a device that was offline may have been wrong. A time to come is none.
+  const isWrong = mineAt > Date.now() + (server.offset ?? 0) + CLOCK_TOLERANCE_MS
+  if (!ask) return !isWrong && mineAt >= theirs.updatedAt ? 'mine' : 'theirs'
   const latest = pending.next?.at(-1) ?? value ?? theirs
   const conflict = {
     key,

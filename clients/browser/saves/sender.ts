@@ -129,10 +129,10 @@ export class Sender {
   async #sendOne(store: Store, entry: Entry & { pending: Pending }): Promise<number | null> {
     const { server, player, listeners, lastWrites } = this.#parts
     const { account, key, value, base } = entry
-    const { sequence } = entry.pending
+    const { sequence, isConflict } = entry.pending
     this.inFlight = sequence
     const outcome = await (lastWrites.take(sequence) ??
-      (value ? server.put(account, key, value, base) : server.delete(account, key, base)))
+      (value ? server.put(account, key, value, base, isConflict) : server.delete(account, key, base)))
     this.inFlight = null
     if (outcome.kind === 'unreachable' || outcome.kind === 'signed-out') {
       // Meanwhile another player may sign in.

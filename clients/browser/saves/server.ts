@@ -100,10 +100,19 @@ export class Server {
     throw new SaveError(code, message)
   }
 
-  /** @param base the version that the value was made from; null: there must be none */
-  async put(player: string, key: string, { bytes, type }: Encoded, base: number | null): Promise<Outcome> {
+  /**
+   * @param base the version that the value was made from; null: there must be none
+   * @param isConflict as in `Pending`
+   */
+  async put(
+    player: string,
+    key: string,
+    { bytes, type }: Encoded,
+    base: number | null,
+    isConflict = false,
+  ): Promise<Outcome> {
     const condition = base === null ? { 'if-none-match': '*' } : { 'if-match': `"${base}"` }
-    const version = { [VERSION_HEADER]: String(base ?? 0) }
+    const version = { [VERSION_HEADER]: String(base ?? 0), ...(isConflict ? { 'service-save-conflict': '1' } : {}) }
     return this.#change(key, {
       method: 'PUT',
       headers: { 'service-player': player, 'content-type': type, ...condition, ...version },

@@ -11,6 +11,8 @@ export interface Pending {
   setAt: number
   /** What to add to `setAt` for the server's time; null when the server's time was not known. */
   offset: number | null
+  /** Whether the change replaces a value that it was not made from. The server keeps that one for longer. */
+  isConflict?: boolean
   /** Values that follow once this one is on the server, so that all are kept there. The game sees the last one. */
   next?: Encoded[]
   /** The value before this one, whose answer had not come yet. It may be on the server. */
@@ -49,6 +51,7 @@ export const isSameChange = (now: Pending | null | undefined, before: Pending): 
 
 export const nextStep = ({ step = 0 }: Pending): number => step + 1
 
+const OPEN_MS = 3000
 const SAVES = 'saves'
 const META = 'meta'
 /** The last changes of the journal that are in the store. The page and the next one may both bring one. */
@@ -67,6 +70,8 @@ export interface Changes {
 
 /** The saves of this device, in IndexedDB. Several tabs may use it at once. */
 export class Store {
+  /** Called when the browser has closed the database and does not open it again. */
+  onBroken: () => void = () => {}
   #db: IDBDatabase
   #reopening: Promise<void> | null = null
 
@@ -146,8 +151,13 @@ export class Store {
       this.#reopening ??= this.#reopen().finally(() => {
         this.#reopening = null
       })
-      await this.#reopening
-      return begin()
+      try {
+        await this.#reopening
+        return begin()
+      } catch (failure) {
+        this.onBroken()
+        throw failure
+      }
     }
   }
 
@@ -162,11 +172,17 @@ async function connect(): Promise<IDBDatabase> {
     request.result.createObjectStore(SAVES, { keyPath: ['account', 'key'] })
     request.result.createObjectStore(META)
   }
-  const db = await done(request)
+  const db = await Promise.race([done(request), neverOpened()])
   // Another tab may delete the database, which would otherwise wait for this one.
   db.onversionchange = () => db.close()
   return db
 }
+
+/** Some browsers neither open a database nor say why not. A game must not wait for that. */
+const neverOpened = (): Promise<never> =>
+  new Promise((_resolve, reject) => {
+    setTimeout(() => reject(new DOMException('The browser does not open the database.', 'TimeoutError')), OPEN_MS)
+  })
 
 const done = <Result>(request: IDBRequest<Result>): Promise<Result> =>
   new Promise((resolve, reject) => {

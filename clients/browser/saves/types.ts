@@ -27,7 +27,8 @@ export interface SavesEvents {
   change: (change: { key: string; value: SaveValue }) => void
   /**
    * A save stays on this device: the server refuses it, because it is too large or there is no room left, or nothing has
-   * reached the server for ten seconds (`code` and `message` say why; `offline` without a connection).
+   * reached the server for ten seconds (`code` and `message` say why; `offline` without a connection). With an empty `key`: the browser has closed the
+   * storage of this page (`storage_closed`), so saves go to the server only.
    */
   error: (error: { key: string; code: string; message: string }) => void
   /** Another tab of this browser has the game open, or none has any more. */

@@ -55,7 +55,14 @@ export async function write(
           ? behind(now, change, choice)
           : now && hasFollowing(now) && change.value && change.base === undefined
             ? behind(withoutLast(now), change, choice)
-            : await next(changes, { account, now, change, choice, inFlight: inFlight() })
+            : await next(changes, {
+                account,
+                now,
+                change,
+                choice,
+                isConflict: isUnread || isConflict,
+                inFlight: inFlight(),
+              })
       changes.put(entry)
       return { entry }
     })
@@ -81,7 +88,12 @@ function withoutLast(entry: Entry): Entry {
 export function behind(now: Entry, { id, setAt }: Pick<Change, 'id' | 'setAt'>, { values, theirs }: Choice): Entry {
   const pending = now.pending as Pending
   const following = values.filter((value) => value !== null)
-  return { ...now, setAt, change: theirs ?? id, pending: { ...pending, next: [...(pending.next ?? []), ...following] } }
+  return {
+    ...now,
+    setAt,
+    change: theirs ?? id,
+    pending: { ...pending, isConflict: true, next: [...(pending.next ?? []), ...following] },
+  }
 }
 
 async function next(
@@ -91,8 +103,16 @@ async function next(
     now,
     change,
     choice,
+    isConflict,
     inFlight,
-  }: { account: string; now: Entry | undefined; change: Change; choice: Choice; inFlight: number | null },
+  }: {
+    account: string
+    now: Entry | undefined
+    change: Change
+    choice: Choice
+    isConflict: boolean
+    inFlight: number | null
+  },
 ): Promise<Entry> {
   const { id, key, setAt, offset } = change
   const [value, ...following] = choice.values
@@ -101,6 +121,7 @@ async function next(
   const pending = {
     ...{ sequence: await changes.sequence(), setAt, offset },
     ...(former ? { former } : {}),
+    ...(isConflict ? { isConflict } : {}),
     ...(following.length > 0 ? { next: following } : {}),
   }
   return { account, key, value, base, setAt, change: choice.theirs ?? id, pending }

@@ -11,7 +11,7 @@ import { InvalidRequest, UnsupportedMediaType } from '../../../core/errors.ts'
 import { actFor, endScope } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import type { Origin } from '../../../core/origins/origins.ts'
-import { etagOf, isKnown, readConditions, VERSION_HEADER } from '../conditions.ts'
+import { CONFLICT_HEADER, etagOf, isKnown, readConditions, VERSION_HEADER } from '../conditions.ts'
 import { SaveTooLarge } from '../errors.ts'
 import type { SaveOwner } from '../save-rows.ts'
 import type { FoundInfo } from '../saves.ts'
@@ -190,7 +190,9 @@ export const saveRoutes =
         async (request, reply) => {
           const conditions = readConditions(request.headers)
           const value = { bytes: (request.body as Buffer | undefined) ?? Buffer.alloc(0), contentType: typeOf(request) }
-          const { created, save } = await app.saves.put(ownerOf(request), request.params.key, value, conditions)
+          const isConflict = request.headers[CONFLICT_HEADER] === '1'
+          const { key } = request.params
+          const { created, save } = await app.saves.put(ownerOf(request), key, value, conditions, { isConflict })
           return reply
             .code(created ? 201 : 200)
             .headers(versionHeaders(save.version))

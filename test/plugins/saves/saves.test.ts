@@ -152,6 +152,21 @@ t.test('what proxies make of a version still is the version', async (t) => {
   t.match(await ada.delete('a', version(5)), { status: 204 })
 })
 
+t.test('a version that lost a conflict outlives five more saves', async (t) => {
+  const { ada, platform, app, game } = await startWithGame(t)
+  const owner = { gameId: game.id, playerId: ada.id }
+  const kept = async () => (await app.saves.versions(owner, 'a')).map(({ version }) => version)
+  await ada.put('a', 'level 50')
+  await ada.put('a', 'level 4', { 'service-save-conflict': '1' })
+  for (let level = 5; level < 12; level++) await ada.put('a', `level ${level}`)
+  t.same(await kept(), [9, 8, 7, 6, 5, 1])
+  for (let change = 0; change < 12; change++) await ada.put('a', 'again', { 'service-save-conflict': '1' })
+  t.same(await kept(), [21, 20, 19, 18, 17, 16], 'five at most')
+  platform.clock.advance(31 * DAY)
+  await new Retention(app).sweep(new AbortController().signal)
+  t.same(await kept(), [21], 'and no longer than others')
+})
+
 t.test('of twenty changes of one version at once, one wins', async (t) => {
   const { ada } = await startWithGame(t)
   await ada.put('a', '0')

@@ -97,3 +97,16 @@ t.test('tabs tell each other what they save, and that they are there', { timeout
   await fresh.close()
   await old.waitForFunction("events.some(([name, value]) => name === 'elsewhere' && !value.open)")
 })
+
+t.test('the value that an old tab has replaced outlives its next saves', { timeout: timeLimit(120) }, async (t) => {
+  const opened = await openTwice(t, '#deaf')
+  if (!opened) return
+  const { world, old, fresh } = opened
+  await set(fresh, { level: 50 })
+  await saved(fresh)
+  for (let level = 4; level < 12; level++) {
+    await set(old, { level })
+    await saved(old)
+  }
+  t.ok((await versionsOnServer(world, world.owner, 'a')).includes('{"level":50}'))
+})

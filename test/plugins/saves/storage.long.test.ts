@@ -1,0 +1,72 @@
+// Browsers whose storage does not open, or is closed under the page, and clocks that were wrong without a connection.
+import t, { type Test } from 'tap'
+import { openBrowser, openPage } from '../../kit/browser.ts'
+import { timeLimit } from '../../kit/time-limit.ts'
+import { onServer, openGame, saved, signIn, startGame, versionsOnServer } from './browser-kit.ts'
+
+async function prepare(t: Test) {
+  const world = await startGame(t)
+  const browser = await openBrowser(t)
+  if (!browser) return null
+  const { page, context } = await openPage(browser)
+  await signIn(world, context, world.owner)
+  return { world, page, context }
+}
+
+t.test('storage that never opens costs only the copy on the device', { timeout: timeLimit(120) }, async (t) => {
+  const prepared = await prepare(t)
+  if (!prepared) return
+  const { world, page, context } = prepared
+  await context.addInitScript(() => {
+    IDBFactory.prototype.open = () => ({}) as IDBOpenDBRequest
+  })
+  await openGame(page, world.url)
+  t.same(await page.evaluate(() => saves.get('a')), undefined)
+  await page.evaluate(() => saves.set('a', 1))
+  t.same(await onServer(world, world.owner), { a: '1' }, 'on the server when `set` resolves')
+  t.same(await page.evaluate(() => Promise.all([saves.get('a'), saves.keys()])), [1, ['a']])
+  await saved(page)
+})
+
+t.test('storage that is closed and does not open again is said', { timeout: timeLimit(120) }, async (t) => {
+  const prepared = await prepare(t)
+  if (!prepared) return
+  const { world, page } = prepared
+  await openGame(page, world.url)
+  await page.evaluate(() => saves.set('a', 1))
+  await saved(page)
+  await page.evaluate(async () => {
+    await new Promise((resolve) => Object.assign(indexedDB.deleteDatabase('service-saves'), { onsuccess: resolve }))
+    IDBFactory.prototype.open = () => {
+      throw new DOMException('The browser keeps nothing.', 'UnknownError')
+    }
+  })
+  t.same(await page.evaluate(() => Promise.all([saves.get('a'), saves.keys()])), [1, ['a']])
+  await page.evaluate(() => saves.set('a', 2))
+  t.same(await onServer(world, world.owner), { a: '2' })
+  t.equal(await page.evaluate(() => saves.get('a')), 2)
+  t.match(await page.evaluate("events.filter(([name]) => name === 'error')"), [['error', { code: 'storage_closed' }]])
+  await saved(page)
+})
+
+t.test('a clock that ran ahead without a connection beats nobody', { timeout: timeLimit(120) }, async (t) => {
+  const prepared = await prepare(t)
+  if (!prepared) return
+  const { world, page, context } = prepared
+  await openGame(page, world.url)
+  await page.evaluate(() => saves.set('a', 'start'))
+  await saved(page)
+  await context.setOffline(true)
+  await page.evaluate(async () => {
+    const now = Date.now
+    Date.now = () => now() + 4 * 365 * 86_400_000
+    await saves.set('a', 'of the wrong clock')
+    Date.now = now
+  })
+  world.platform.clock.advance(60_000)
+  const owner = { gameId: world.game.id, playerId: world.owner.id }
+  await world.app.saves.put(owner, 'a', { bytes: Buffer.from('"there"'), contentType: 'application/json' })
+  await context.setOffline(false)
+  await saved(page)
+  t.same(await versionsOnServer(world, world.owner, 'a'), ['"there"', '"of the wrong clock"', '"there"', '"start"'])
+})
