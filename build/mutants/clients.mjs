@@ -143,8 +143,8 @@ export default [
   {
     name: 'rooms: frames that were held back arrive faster than a room takes them',
     in: 'clients/browser/multiplayer',
-    find: '(this.#tokens >= 1 && this.#sent < this.#window)',
-    replace: '(this.#tokens >= 1)',
+    find: '(this.#sendable.left >= 1 && this.#sent < this.#window)',
+    replace: '(this.#sendable.left >= 1)',
     tests: ['clients/room-send-queue'],
   },
   {
@@ -195,5 +195,19 @@ export default [
     find: 'if (!isExact) snapshot.roster.ids += SKIPPED_IDS',
     replace: '',
     tests: ['plugins/multiplayer/restart'],
+  },
+  {
+    name: 'rooms: what the server sends players away for is sent',
+    in: 'clients/browser/multiplayer',
+    find: 'if (refusal) return refusal',
+    replace: '',
+    tests: ['clients/room-send-queue'],
+  },
+  {
+    name: 'rooms: a player is not told that the session ended',
+    in: 'plugins/multiplayer/admission',
+    find: "if (!game) return 'gone'",
+    replace: "if (!game) return 'closed'",
+    tests: ['clients/room-endings'],
   },
 ]

@@ -13,6 +13,7 @@
 
 import { frameSession } from './frame/hook.ts'
 import { ServerClock } from './multiplayer/clock.ts'
+import { endingOf, endingOfRefusal } from './multiplayer/endings.ts'
 import { type Emission, Roster, stateEmission } from './multiplayer/roster.ts'
 import { SendQueue } from './multiplayer/send-queue.ts'
 import { sharedState } from './multiplayer/shared-state.ts'
@@ -50,14 +51,6 @@ const OPEN = Symbol('open')
  */
 const SILENT = 4100
 const WELCOME = { first: { ms: 30_000, code: 1000 }, again: { ms: 10_000, code: SILENT } } // New rooms open slowly.
-/** Close codes that prevent a reconnection, with their reasons. */
-const FINAL: Record<number, string> = {
-  ...Object.fromEntries([1002, 1003, 1007, 1008, 1009, 4002].map((code) => [code, 'closed'])),
-  4001: 'kicked',
-  4010: 'room_failed',
-  4012: 'replaced',
-  4011: 'suspended',
-}
 /** The sender of a room script's bytes. */
 const SCRIPT_INDEX = 0xff_ff
 const CHECK_MS = 2500
@@ -213,7 +206,7 @@ export class Room {
         this.#socket = socket
         this.#silence = new Silence()
         socket.onmessage = (event) => this.#receive(event.data)
-        socket.onclose = (event) => this.#lost(socket, event.code)
+        socket.onclose = (event) => this.#lost(socket, event)
         this.#receive(data)
         resolve(true)
       }
@@ -222,15 +215,15 @@ export class Room {
   }
 
   /** Handles a lost socket: reconnects, unless the close code is final. */
-  async #lost(socket: WebSocket, code: number): Promise<void> {
+  async #lost(socket: WebSocket, { code, reason }: { code: number; reason: string }): Promise<void> {
     if (this.#ended || socket !== this.#socket) return
     this.#socket = null
     // What a silent network held back would otherwise arrive beside its replay.
     socket.onmessage = null
     this.#outgoing.disconnect()
-    const reason = FINAL[code]
-    if (reason) {
-      this.#end(reason)
+    const ending = endingOf(code, reason)
+    if (ending) {
+      this.#end(ending)
       return
     }
     this.#emit('reconnecting')
@@ -250,7 +243,7 @@ export class Room {
         return await this.#connect()
       } catch (error) {
         const { status, code } = error as RoomError
-        if (status >= 400 && status < 500 && status !== 429) return this.#end(code)
+        if (status >= 400 && status < 500 && status !== 429) return this.#end(endingOfRefusal(code))
       }
       waited += wait
       if (waited > this.#giveUpAfterMs) return this.#end('lost')
@@ -267,7 +260,7 @@ export class Room {
     // This does not wait for the closing handshake, which would not arrive either.
     socket.onclose = null
     socket.close(SILENT)
-    void this.#lost(socket, 1006)
+    void this.#lost(socket, { code: 1006, reason: '' })
   }
 
   #ping(): void {
@@ -282,7 +275,11 @@ export class Room {
   }
 
   #push(frame: string | ArrayBuffer, isBound = false): void {
-    if (!this.#ended) this.#outgoing.push(frame, isBound)
+    if (this.#ended) return
+    const refusal = this.#outgoing.push(frame, isBound)
+    if (!refusal) return
+    this.#emit('error', refusal)
+    if (!this.#listeners.get('error')?.size) console.warn(`${refusal.message} (${refusal.code})`)
   }
 
   #receive(data: string | ArrayBuffer): void {

@@ -29,6 +29,9 @@ const ORDERLY_CLOSES = new Set([1000, 1005])
 /** Sent by browsers for a page that is closed or loaded again. A guest who comes back is nobody whom the room knows. */
 const GOING_AWAY = 1001
 
+/** Why the platform ends a connection. Clients tell the game. */
+export type EndReason = 'signed_out' | 'suspended' | 'gone' | 'closed'
+
 /** The space for a reason in a close frame (RFC 6455, section 5.5). */
 const REASON_BYTES = 123
 
@@ -129,7 +132,7 @@ export class Connection implements Link {
   }
 
   /** Ends the connection because its session has ended. The player leaves and can't resume. */
-  end(reason = 'signed out'): void {
+  end(reason: EndReason = 'signed_out'): void {
     this.close(reason === 'suspended' ? CLOSE.suspended : CLOSE.policy, reason)
     this.#leave('closed')
   }

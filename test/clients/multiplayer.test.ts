@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { type WebSocket, WebSocketServer } from 'ws'
+import { ServerClock } from '../../clients/browser/multiplayer/clock.ts'
 import { Silence } from '../../clients/browser/multiplayer/silence.ts'
 import { join } from '../../clients/browser/multiplayer.ts'
 import { timeLimit } from '../kit/time-limit.ts'
@@ -128,4 +129,27 @@ t.test('a silence counts from an unanswered ping, and what nobody observed count
   silence.pinged(171_000)
   for (let now = 173_500; now < 183_500; now += 2500) t.not(silence.check(now), 'lost')
   t.equal(silence.check(183_500), 'lost', '12.5 s later')
+})
+
+t.test('the time of a room goes on when the clock of the device is set, or stood still', async (t) => {
+  const clock = new ServerClock()
+  const { now } = performance
+  const wall = Date.now
+  t.teardown(() => Object.assign(performance, { now }) && Object.assign(Date, { now: wall }))
+  let at = 1000
+  performance.now = () => at
+  const ping = (server: number, took: number) => {
+    const sentAt = at
+    at += took
+    clock.addPing(sentAt, server + took / 2)
+  }
+  clock.set(5_000_000)
+  for (let count = 0; count < 3; count++) ping(5_000_000 + at - 1000, 10)
+  Date.now = () => wall() - 3_600_000
+  t.equal(clock.now(), 5_000_000 + at - 1000)
+  // The device slept for a minute, in which its clock stood still.
+  ping(5_060_000 + at - 1000, 80)
+  t.equal(clock.now(), 5_060_000 + at - 1000, 'although earlier pings were faster')
+  ping(5_060_000 + at - 1000 + 20, 60)
+  t.equal(clock.now(), 5_060_020 + at - 1000, 'the fastest of those that agree')
 })

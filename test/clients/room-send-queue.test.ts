@@ -74,7 +74,9 @@ t.test('through any cuts each frame arrives once, in order, and never too fast',
     const [server, queue] = [new Server(time.now), new SendQueue()]
     server.connect(queue, false)
     let sent = 0
-    const send = () => queue.push(`n${++sent}`)
+    const send = () => {
+      if (queue.push(`n${sent + 1}`) === null) sent++
+    }
     for (const { do: action, amount } of steps) {
       if (action === 'send') for (let count = 0; count < amount; count++) send()
       else if (action === 'ping') queue.pushFirst('ping', { isPing: true })
@@ -114,12 +116,33 @@ t.test('another place gets what was not sent, without what names players, and a 
   new Server(time.now).connect(queue, false)
   queue.push('sent, and perhaps taken')
   queue.disconnect()
-  for (let count = 1; count <= 120; count++) queue.push(`n${count}`)
+  for (let count = 1; count <= 118; count++) queue.push(`n${count}`)
   queue.push('to p2', true)
   const next = new Server(time.now)
-  t.equal(next.connect(queue, false), 22)
-  t.same([next.wire.length, next.wire[0], next.wire.at(-1)], [100, 'n21', 'n120'])
+  t.equal(next.connect(queue, false), 20)
+  t.same([next.wire.length, next.wire[0], next.wire.at(-1)], [100, 'n19', 'n118'])
   queue.disconnect()
+})
+
+t.test('what the server would send the player away for is not sent, and the limit is said', async (t) => {
+  const time = manualTime()
+  const [server, queue] = [new Server(time.now), new SendQueue()]
+  const limits = { ...LIMITS, frameBytes: 1000 }
+  const wire: unknown[] = []
+  queue.connect({ readyState: 1, send: (frame) => void wire.push(frame) }, { taken: 0, limits }, false)
+  t.match(queue.push('x'.repeat(1001)), { code: 'too_large', limit: 1000 })
+  t.match(queue.push('€'.repeat(334)), { code: 'too_large', limit: 1000 }, 'bytes count')
+  t.match(queue.push(new ArrayBuffer(1001)), { code: 'too_large' })
+  t.equal(queue.push('€'.repeat(333)), null)
+  queue.disconnect()
+  const steady = new SendQueue()
+  server.connect(steady, false)
+  const given = () => Array.from({ length: 200 }, () => steady.push('x')).filter((refusal) => refusal === null).length
+  t.equal(given(), 120)
+  t.match(steady.push('x'), { code: 'rate_limited', limit: 60 })
+  time.pass(1000)
+  t.equal(given(), 60)
+  steady.disconnect()
 })
 
 t.test('more than a megabyte is not kept, and what is lost is said', async (t) => {

@@ -1,7 +1,18 @@
+import { TokenBucket } from './token-bucket.ts'
+
 /** What a connection may send; part of `welcome`. */
 export interface SendLimits {
   messagesPerSecond: number
   messageBurst: number
+  /** Servers of an earlier version leave it out. */
+  frameBytes?: number
+}
+
+/** Why a frame is not sent, with the limit that it exceeds. */
+export interface SendRefusal {
+  code: 'too_large' | 'rate_limited'
+  limit: number
+  message: string
 }
 
 /** What `welcome` says about the frames of this client. Servers of an earlier version say nothing. */
@@ -47,17 +58,26 @@ export class SendQueue {
   #dropped = 0
   /** Null: the server is of an earlier version, and acknowledges nothing. */
   #limits: SendLimits | null = null
-  /** The frames that may be sent now. */
-  #tokens = 0
-  #filledAt = 0
+  /** The frames that the game may give now, and those that may be sent now. */
+  #given: TokenBucket | null = null
+  #sendable: TokenBucket | null = null
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  /** Adds a frame. @param isBound whether it names players or a version of the state */
-  push(frame: string | ArrayBuffer, isBound = false): void {
+  /**
+   * Adds a frame.
+   *
+   * @param isBound whether it names players or a version of the state
+   * @returns why it is not sent: the server would send the player away for it. Null otherwise
+   */
+  push(frame: string | ArrayBuffer, isBound = false): SendRefusal | null {
+    const refusal = this.#refusal(frame)
+    if (refusal) return refusal
+    this.#given?.take(1)
     this.#frames.push(keptOf(frame, isBound, false))
     this.#bytes += sizeOf(frame)
     while (this.#bytes > MOST_BYTES) this.#dropOldest()
     this.flush()
+    return null
   }
 
   /** Sends a frame at once, before those that wait. It may be lost. */
@@ -81,10 +101,12 @@ export class SendQueue {
     let dropped = this.#dropped
     this.#socket = socket
     this.#limits = isCounted ? limits : null
-    // What was on its way may have arrived just before the connection was lost.
-    this.#refill()
-    this.#tokens = goesOn ? Math.min(this.#tokens, this.#window - this.#sent) : this.#window
-    if (goesOn) {
+    if (!goesOn) {
+      this.#given = isCounted ? new TokenBucket(limits.messagesPerSecond, limits.messageBurst) : null
+      this.#sendable = isCounted ? new TokenBucket(limits.messagesPerSecond, this.#window) : null
+    } else {
+      // What was on its way may have arrived just before the connection was lost.
+      this.#sendable?.leave(this.#window - this.#sent)
       this.#confirm(taken)
       dropped += Math.max(0, this.#lastDropped - taken)
     }
@@ -112,8 +134,7 @@ export class SendQueue {
   /** Handles an acknowledgement. @param taken the number of frames that the server has taken */
   acknowledge(taken: number): void {
     // The acknowledged frames may have arrived together just now, and have used up what the server takes at once.
-    this.#refill()
-    this.#tokens = Math.min(this.#tokens, this.#window - this.#sent)
+    this.#sendable?.leave(this.#window - this.#sent)
     this.#confirm(taken)
     this.flush()
   }
@@ -121,7 +142,6 @@ export class SendQueue {
   /** Sends what waits, as far as the server takes it now. */
   flush(): void {
     if (this.#socket?.readyState !== 1) return
-    this.#refill()
     while (this.#sent < this.#frames.length && this.#maySend()) this.#send()
     clearTimeout(this.#timer)
     if (this.#sent < this.#frames.length) this.#timer = setTimeout(() => this.flush(), DRAIN_MS)
@@ -132,21 +152,24 @@ export class SendQueue {
   }
 
   #maySend(): boolean {
-    return !this.#limits || (this.#tokens >= 1 && this.#sent < this.#window)
+    return !this.#sendable || (this.#sendable.left >= 1 && this.#sent < this.#window)
   }
 
   #send(): void {
     this.#socket?.send(this.#frames[this.#sent]?.frame as string)
     this.#sent++
-    this.#tokens--
+    this.#sendable?.take(1)
     if (!this.#limits) this.#remove(this.#sent)
   }
 
-  #refill(): void {
-    const now = performance.now()
-    const perMs = ((this.#limits?.messagesPerSecond ?? 0) * MARGIN) / 1000
-    this.#tokens = Math.min(this.#window, this.#tokens + (now - this.#filledAt) * perMs)
-    this.#filledAt = now
+  #refusal(frame: string | ArrayBuffer): SendRefusal | null {
+    const { frameBytes = Number.POSITIVE_INFINITY, messagesPerSecond = 0 } = this.#limits ?? {}
+    if (exceeds(frame, frameBytes)) {
+      return { code: 'too_large', limit: frameBytes, message: `A message has at most ${frameBytes} bytes.` }
+    }
+    if (!this.#given || this.#given.left >= 1) return null
+    const message = `A player sends at most ${messagesPerSecond} messages a second.`
+    return { code: 'rate_limited', limit: messagesPerSecond, message }
   }
 
   /** Removes the frames that the server has taken. */
@@ -173,6 +196,11 @@ export class SendQueue {
 }
 
 const sizeOf = (frame: string | ArrayBuffer): number => (typeof frame === 'string' ? frame.length : frame.byteLength)
+
+/** A character has at most three bytes. */
+const exceeds = (frame: string | ArrayBuffer, bytes: number): boolean =>
+  sizeOf(frame) > bytes ||
+  (typeof frame === 'string' && frame.length * 3 > bytes && new TextEncoder().encode(frame).length > bytes)
 
 const keptOf = (frame: string | ArrayBuffer, isBound: boolean, isPing: boolean): Kept => ({
   ...{ frame, isBound, isPing },

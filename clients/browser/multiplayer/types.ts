@@ -29,8 +29,11 @@ export interface RoomEvents {
   presence: [player: Player, data: unknown]
   /** A player has another name or picture from now on. */
   profile: [player: Player]
-  /** The room refused an operation, such as a state write based on an older version. */
-  error: [error: { code: string; message: string; version?: number }]
+  /**
+   * The room refused an operation, such as a state write based on an older version. `too_large` and `rate_limited` are
+   * refused before they are sent; `limit` is then the limit, in bytes or messages a second.
+   */
+  error: [error: { code: string; message: string; version?: number; limit?: number }]
   /** The connection is lost, and the room reconnects. */
   reconnecting: []
   /**
@@ -42,8 +45,10 @@ export interface RoomEvents {
    */
   reconnected: [info: { missed: boolean; dropped: number }]
   /**
-   * The session in the room has ended; dispatched exactly once. The reason is `left`, `kicked`, `closed`, `lost`,
-   * `room_failed` (the room's script), or a code of `RoomError`.
+   * The session in the room has ended; dispatched exactly once. The reason is `left` (by `leave()`), `kicked`, `replaced`
+   * (by another tab or device of the player), `rate_limited`, `too_large`, `signed_out`, `suspended`, `room_failed` (the
+   * room's script), `gone` (the game), `closed` (the game no longer admits the player), `lost` (no connection), or another
+   * code of `RoomError`.
    */
   left: [reason: string]
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Game } from '../../games/index.ts'
-import type { Connection, Connections } from '../connections.ts'
+import type { Connection, Connections, EndReason } from '../connections.ts'
 
 /**
  * Revalidates the admission of open room sockets when a game or an application changes, and closes those that would no
@@ -64,11 +64,12 @@ export class AdmissionRevalidation {
     }
   }
 
-  #refusal({ account, clientId }: Connection, game: Game | null, appId: string | null): string | null {
+  #refusal({ account, clientId }: Connection, game: Game | null, appId: string | null): EndReason | null {
     if (game?.suspended) return 'suspended'
-    if (!game?.settings.multiplayer.enabled) return 'no rooms here'
-    if (clientId === null && !game.settings.multiplayer.guests) return 'no guests here'
-    if (!this.#app.games.visibleTo(account, game)) return 'not invited'
-    return clientId !== null && clientId !== appId ? 'signed out' : null
+    if (!game) return 'gone'
+    if (!game.settings.multiplayer.enabled) return 'closed'
+    if (clientId === null && !game.settings.multiplayer.guests) return 'closed'
+    if (!this.#app.games.visibleTo(account, game)) return 'closed'
+    return clientId !== null && clientId !== appId ? 'signed_out' : null
   }
 }

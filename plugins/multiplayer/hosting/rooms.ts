@@ -215,6 +215,7 @@ export class Rooms {
       players: Math.min(maxPlayers, limits.roomPlayers),
       messagesPerSecond: limits.roomMessagesPerSecond,
       messageBurst: limits.roomMessageBurst,
+      frameBytes: limits.roomFrameBytes,
       stateBytes: limits.roomStateBytes,
       presenceBytes: limits.roomPresenceBytes,
       resumeSeconds: limits.roomResumeSeconds,

@@ -4,6 +4,7 @@ export interface RoomLimits {
   players: number
   messagesPerSecond: number
   messageBurst: number
+  frameBytes: number
   stateBytes: number
   presenceBytes: number
   resumeSeconds: number

@@ -392,8 +392,7 @@ export class Room {
 
   #welcome(member: Member, sequence: number, replay: number | null): Frame {
     const now = this.#clock.now().getTime()
-    const { messagesPerSecond, messageBurst } = this.#limits
     const moment = { version: this.#state.version, sequence, replay, now, taken: member.taken }
-    return welcomeFrame(this, member, { ...moment, limits: { messagesPerSecond, messageBurst } })
+    return welcomeFrame(this, member, moment, this.#limits)
   }
 }

@@ -1,4 +1,5 @@
 import { type Frame, type RoomPlayer, textFrame } from './frames.ts'
+import type { RoomLimits } from './limits.ts'
 
 /** The room that a player enters. */
 interface Entered {
@@ -23,8 +24,6 @@ interface Moment {
   now: number
   /** The number of this player's frames that the room has taken. */
   taken: number
-  /** What the room takes from one connection. */
-  limits: { messagesPerSecond: number; messageBurst: number }
 }
 
 /** Builds the first message to a player. */
@@ -32,9 +31,12 @@ export function welcomeFrame(
   { id, host, capacity, locked, script, members, stateJson }: Entered,
   { id: you, resumeToken: resume }: { id: string; resumeToken: string },
   moment: Moment,
+  { messagesPerSecond, messageBurst, frameBytes, stateBytes }: RoomLimits,
 ): Frame {
   const room = { id, host, capacity, locked, ...(script ? { script: true } : {}) }
   const players = Array.from(members.byId.values(), ({ player, link }) => ({ ...player, away: link === null }))
-  const head = JSON.stringify({ t: 'welcome', v: 1, you, room, players, resume, ...moment })
+  // What the room takes from one connection.
+  const limits = { messagesPerSecond, messageBurst, frameBytes, stateBytes }
+  const head = JSON.stringify({ t: 'welcome', v: 1, you, room, players, resume, ...moment, limits })
   return textFrame(`${head.slice(0, -1)},"state":${stateJson}}`)
 }

@@ -8,6 +8,7 @@ const LIMITS: RoomLimits = {
   players: 5,
   messagesPerSecond: 60,
   messageBurst: 120,
+  frameBytes: 16 * 1024,
   stateBytes: 1000,
   presenceBytes: 200,
   resumeSeconds: 30,
