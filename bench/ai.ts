@@ -27,7 +27,10 @@ else await measure()
 
 async function provide(): Promise<void> {
   const completion = {
-    ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'small' },
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: 1,
+    model: 'small',
     choices: [{ index: 0, message: { role: 'assistant', content: 'Hello, player.' }, finish_reason: 'stop' }],
     usage: { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 },
   }
@@ -121,7 +124,11 @@ async function load(
       const started = performance.now()
       const asked = request(
         {
-          ...{ host: '127.0.0.1', port, path, method: 'POST', agent },
+          host: '127.0.0.1',
+          port,
+          path,
+          method: 'POST',
+          agent,
           headers: { ...headers, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
         },
         (response) => {

@@ -71,8 +71,15 @@ function byHand(job: { parameters: object; faceLimit: number }): number {
   }
   const { template, script } = JOB
   const request = {
-    ...{ action: 'create', template, parameters: job.parameters, starterAssets: [], faceLimit: job.faceLimit },
-    ...{ sourceJobId: null, script, previewSize: 512, previewSamples: 16 },
+    action: 'create',
+    template,
+    parameters: job.parameters,
+    starterAssets: [],
+    faceLimit: job.faceLimit,
+    sourceJobId: null,
+    script,
+    previewSize: 512,
+    previewSamples: 16,
   }
   writeFileSync(join(input, 'request.json'), JSON.stringify(request))
   const started = performance.now()

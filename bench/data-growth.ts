@@ -22,7 +22,11 @@ import { type Size, simulateHistory } from './simulated-history.ts'
 const months = Number(process.argv[2] ?? 36)
 const part = months / 36
 const OLD: Size = {
-  ...{ months, players: 5000, games: 2000, plays: 1_000_000 * part, deploysADay: 200 },
+  months,
+  players: 5000,
+  games: 2000,
+  plays: 1_000_000 * part,
+  deploysADay: 200,
   blenderJobs: 200_000 * part,
 }
 const NEW: Size = { months: 1, players: 50, games: 40, plays: 300, deploysADay: 2, blenderJobs: 30 }

@@ -184,13 +184,12 @@ async function serveOidcProvider(): Promise<void> {
       const grant = new provider.Grant({ accountId: 'ada', clientId: 'game' })
       grant.addOIDCScope('openid')
       const code = new provider.AuthorizationCode({
-        ...{
-          accountId: 'ada',
-          client: loaded as NonNullable<typeof loaded>,
-          grantId: await grant.save(),
-          redirectUri: REDIRECT_URI,
-        },
-        ...{ scope: 'openid', gty: 'authorization_code' },
+        accountId: 'ada',
+        client: loaded as NonNullable<typeof loaded>,
+        grantId: await grant.save(),
+        redirectUri: REDIRECT_URI,
+        scope: 'openid',
+        gty: 'authorization_code',
       })
       return code.save()
     })

@@ -131,7 +131,8 @@ export class MixedLoad {
       ['game.js', script],
     ] as const
     const announced = files.map(([path, bytes]) => ({
-      ...{ path, size: bytes.length },
+      path,
+      size: bytes.length,
       sha256: createHash('sha256').update(bytes).digest('hex'),
     }))
     const begun = JSON.parse(

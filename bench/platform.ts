@@ -25,7 +25,8 @@ export async function createPlatform({ silent = false } = {}) {
   process.on('SIGTERM', () => process.exit())
   const port = await freePort()
   const env = {
-    ...{ SERVICE_LIMITS__RATE_LIMITS: 'false', SERVICE_LIMITS__GAMES_PER_PLAYER: '100000' },
+    SERVICE_LIMITS__RATE_LIMITS: 'false',
+    SERVICE_LIMITS__GAMES_PER_PLAYER: '100000',
     SERVICE_LISTEN__PORT: String(port),
   }
   const { config, plugins: chosen, drivers } = await loadConfig({ cwd: folder, env, families, plugins })

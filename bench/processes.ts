@@ -70,8 +70,10 @@ async function start(count: number, setting: object = { processes: count }): Pro
     blender: { driver: 'none' },
     log: { level: 'warn' },
     limits: {
-      ...{ rateLimits: false, connectionsPerAddress: 100_000 },
-      ...{ roomGuestSocketsPerAddress: 10_000, roomMessagesPerSecond: 1000 },
+      rateLimits: false,
+      connectionsPerAddress: 100_000,
+      roomGuestSocketsPerAddress: 10_000,
+      roomMessagesPerSecond: 1000,
     },
   }
   writeFileSync(join(folder, 'gameyard.yaml'), stringify(config))
@@ -102,7 +104,11 @@ async function start(count: number, setting: object = { processes: count }): Pro
   })
   const playerId = (await ask('GET', `${portal}/api/cli/whoami`, { headers })).body.user.id
   return {
-    ...{ count, pid: child.pid as number, port, token, host: `${game.slug}.localhost:${port}` },
+    count,
+    pid: child.pid as number,
+    port,
+    token,
+    host: `${game.slug}.localhost:${port}`,
     codes: (wanted) => issueCodes(folder, { playerId, app: made.body, wanted }),
   }
 }
@@ -191,7 +197,7 @@ async function exchange(subject: Subject): Promise<Measured> {
 
 /** The rates that a server sustains, ascending, with the deliveries for each second of its processor time. */
 async function sustainedRates({ count, port, pid, host }: Subject): Promise<Map<number, Measured>> {
-  const job: PlayersJob = { ...{ port, host, rates: ROOM_RATES, seconds: SECONDS }, ...{ rooms: 50, players: 8 } }
+  const job: PlayersJob = { port, host, rates: ROOM_RATES, seconds: SECONDS, rooms: 50, players: 8 }
   const script = join(import.meta.dirname, 'processes/players.ts')
   const child = spawn(process.execPath, [script, JSON.stringify(job)], { stdio: ['ignore', 'pipe', 'inherit'] })
   const rates = new Map<number, Measured>()

@@ -228,7 +228,10 @@ async function serveGameyard(): Promise<void> {
     )
   })
   const app = await createKernel(config, {
-    ...{ plugins: [...chosen, constant], drivers, browserFiles: assets, version: 'bench' },
+    plugins: [...chosen, constant],
+    drivers,
+    browserFiles: assets,
+    version: 'bench',
   })
   await app.listen({ host: '127.0.0.1', port })
   const { identity } = app

@@ -121,7 +121,11 @@ async function measure({ name, entries, port, players, child }: Target): Promise
     new Promise<void>((done, failed) => {
       const text = body && JSON.stringify(body)
       const sent = httpRequest({
-        ...{ agent, port, method, path, host: '127.0.0.1' },
+        agent,
+        port,
+        method,
+        path,
+        host: '127.0.0.1',
         headers: { ...headers, ...(text ? { 'content-type': 'application/json', 'content-length': text.length } : {}) },
       })
       sent.on('response', (answer) => {
@@ -245,7 +249,10 @@ async function measureProcessor(kind: string, most: number): Promise<void> {
   const next = () => (players[turn++ % players.length] as { id: string }).id
   const submit = () =>
     app.scores.submit({
-      ...{ gameId: game.id, boardId: 'fastest', playerId: next(), writer: 'players' },
+      gameId: game.id,
+      boardId: 'fastest',
+      playerId: next(),
+      writer: 'players',
       score: Math.floor(Math.random() * RANGE),
     })
   const around = () => app.scores.lists.page(board, { limit: 10, period: 'current', playerId: next(), around: true })

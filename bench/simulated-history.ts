@@ -117,10 +117,24 @@ class MovableClock implements Clock {
  * is swept.
  */
 const GONE_AFTER_DAYS: Record<string, number> = {
-  ...{ game_visitors: 60, authorization_codes: 90, oauth_access_tokens: 60, oauth_refresh_tokens: 90 },
-  ...{ frame_tickets: 60, sessions: 90, one_time_tokens: 60, idempotent_answers: 60, background_jobs: 90 },
-  ...{ blender_jobs: 90, blender_generations: 90, api_tokens: 240, oauth_sign_ins: 460 },
-  ...{ deploys: 300, deploy_manifests: 300, blobs: 300, owner_blobs: 300, blob_variants: 300 },
+  game_visitors: 60,
+  authorization_codes: 90,
+  oauth_access_tokens: 60,
+  oauth_refresh_tokens: 90,
+  frame_tickets: 60,
+  sessions: 90,
+  one_time_tokens: 60,
+  idempotent_answers: 60,
+  background_jobs: 90,
+  blender_jobs: 90,
+  blender_generations: 90,
+  api_tokens: 240,
+  oauth_sign_ins: 460,
+  deploys: 300,
+  deploy_manifests: 300,
+  blobs: 300,
+  owner_blobs: 300,
+  blob_variants: 300,
 }
 
 type Value = string | number | null
@@ -180,7 +194,10 @@ async function makePlayers(rows: Rows, { players }: Size, clock: Clock): Promise
   await rows.add(
     'players',
     ids.map((id, number) => ({
-      ...{ id, email: `player${number}@example.org`, name: `Player ${number}`, created_at: now.getTime() },
+      id,
+      email: `player${number}@example.org`,
+      name: `Player ${number}`,
+      created_at: now.getTime(),
       password_hash: '$argon2id$',
     })),
   )
@@ -224,8 +241,15 @@ async function publish(rows: Rows, games: readonly Made[], clock: Clock): Promis
   await rows.add(
     'deploys',
     published.map(({ id, ownerId, deployId }) => ({
-      ...{ id: deployId, game_id: id, owner_id: ownerId, state: 'live', file_count: 3, total_bytes: 300_000 },
-      ...{ created_at: at, expires_at: at + DAY_MS, live_at: at },
+      id: deployId,
+      game_id: id,
+      owner_id: ownerId,
+      state: 'live',
+      file_count: 3,
+      total_bytes: 300_000,
+      created_at: at,
+      expires_at: at + DAY_MS,
+      live_at: at,
     })),
   )
   await rows.add(

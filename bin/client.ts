@@ -75,7 +75,12 @@ export async function runClient(
   }
   const surroundings = async () => ({ url, env, projectUrl: (await project())?.baseUrl })
   const client: Client = {
-    ...{ terminal, credentials, project, env, cwd, userAgent },
+    terminal,
+    credentials,
+    project,
+    env,
+    cwd,
+    userAgent,
     stateFolder: stateFolder(env),
     signal: stop.signal,
     async baseUrl() {

@@ -151,7 +151,12 @@ async function inject(executable: string, output: string, assets: Record<string,
   })
   const config = join(work, 'sea.json')
   const options = {
-    ...{ main, mainFormat: 'commonjs', output, executable, disableExperimentalSEAWarning: true, assets },
+    main,
+    mainFormat: 'commonjs',
+    output,
+    executable,
+    disableExperimentalSEAWarning: true,
+    assets,
     execArgv: NODE_FLAGS,
   }
   writeFileSync(config, JSON.stringify(options))

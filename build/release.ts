@@ -29,7 +29,10 @@ const NAMES = { linux: 'linux', darwin: 'macos', win32: 'windows' } as const
 
 function npm(arguments_: string[], cwd: string): string {
   return execFileSync(windows ? 'npm.cmd' : 'npm', arguments_, {
-    ...{ cwd, encoding: 'utf8', shell: windows, stdio: ['ignore', 'pipe', 'pipe'] },
+    cwd,
+    encoding: 'utf8',
+    shell: windows,
+    stdio: ['ignore', 'pipe', 'pipe'],
     maxBuffer: 64 * 1024 * 1024,
   }) as string
 }

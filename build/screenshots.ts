@@ -78,8 +78,11 @@ async function take({ name, platform, viewers, pages }: Scene, viewer: string, w
   const into = join(folder, `${width}-${colorScheme}`)
   await mkdir(into, { recursive: true })
   const context = await engine.newContext({
-    ...{ base: platform.portal, cookies: cookiesOf(platform, viewers[viewer] ?? null) },
-    ...{ colorScheme, width, height: width < 600 ? 844 : 900 },
+    base: platform.portal,
+    cookies: cookiesOf(platform, viewers[viewer] ?? null),
+    colorScheme,
+    width,
+    height: width < 600 ? 844 : 900,
   })
   const page = await context.newPage()
   for (const target of targets) {

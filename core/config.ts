@@ -113,13 +113,17 @@ export const kernelSections = {
         {
           operator: Type.Optional(
             Type.String({
-              ...{ minLength: 1, maxLength: 200, examples: ['Example Ltd.'] },
+              minLength: 1,
+              maxLength: 200,
+              examples: ['Example Ltd.'],
               description: 'Who runs this platform: a name, or a company.',
             }),
           ),
           contact: Type.Optional(
             Type.String({
-              ...{ minLength: 1, maxLength: 300, examples: ['host@example.org'] },
+              minLength: 1,
+              maxLength: 300,
+              examples: ['host@example.org'],
               description: 'How to reach them: an email or web address.',
             }),
           ),

@@ -176,6 +176,11 @@ t.test('there is no junk drawer, and no file that is two ideas', async (t) => {
   }
 })
 
+t.test('no literal is spread into another, only to keep its parts on one line', async (t) => {
+  const spread = /\.\.\.\{|^\s*\.\.\.\[[^\n]*\],?$/m
+  for (const file of sources) t.notMatch(readFileSync(join(root, file), 'utf8'), spread, file)
+})
+
 /** One circle of imports, as a chain of files, or null. */
 function circleIn(graph: ReadonlyMap<string, readonly string[]>): string[] | null {
   const done = new Set<string>()

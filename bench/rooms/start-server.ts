@@ -27,8 +27,10 @@ export async function startGameyard(files?: Record<string, string>): Promise<Lis
   const port = await freePort()
   const test = { teardown() {} } as unknown as Parameters<typeof startKernel>[0]
   const limits = {
-    ...{ rateLimits: false, connectionsPerAddress: 100_000 },
-    ...{ roomSocketsPerPlayer: 100_000, roomPlayers: LARGEST_ROOM },
+    rateLimits: false,
+    connectionsPerAddress: 100_000,
+    roomSocketsPerPlayer: 100_000,
+    roomPlayers: LARGEST_ROOM,
   }
   const app = await startKernel(test, { plugins, config: { listen: { host: '127.0.0.1', port }, limits } })
   await app.listen({ host: '127.0.0.1', port })

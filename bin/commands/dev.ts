@@ -71,7 +71,9 @@ async function run(
   const setting = game?.settings.crossOriginIsolated ?? 'auto'
   let isolated = await isIsolated(folder, setting)
   const server = await startDevServer({
-    ...{ folder, port, game },
+    folder,
+    port,
+    game,
     isolated: () => isolated,
     script: (name) => scriptForGames(browser, name),
     rules: servingRules,

@@ -39,7 +39,9 @@ async function list(client: Client, gameId: string, limit: number): Promise<void
       : terminal.table(
           ['WHEN', 'WHO', 'WHAT', 'DETAIL'],
           activity.map(({ at, by, action, target, detail }) => [
-            ...[`${at.slice(0, 16).replace('T', ' ')} UTC`, authorOf(by), action],
+            `${at.slice(0, 16).replace('T', ' ')} UTC`,
+            authorOf(by),
+            action,
             [target, detail].filter(Boolean).join('  ') || '–',
           ]),
         ),

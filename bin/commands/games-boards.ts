@@ -73,7 +73,12 @@ async function list(client: Client, gameId: string): Promise<void> {
       : terminal.table(
           ['BOARD', 'TITLE', 'BEST', 'COUNTS', 'BEGINS ANEW', 'WRITERS'],
           boards.map(({ id, title, order, keep, reset, writers }) => [
-            ...[id, title, order === 'desc' ? 'highest' : 'lowest', keep, reset, writers],
+            id,
+            title,
+            order === 'desc' ? 'highest' : 'lowest',
+            keep,
+            reset,
+            writers,
           ]),
         ),
   )

@@ -93,7 +93,8 @@ export async function portal({ portal: { url }, listen }: Config): Promise<Check
     if (answer.status === 200 && body.checks) checks.push(ok('Platform', `${url} answers, and is ready`))
     else
       checks.push({
-        ...{ name: 'Platform', status: 'failed' },
+        name: 'Platform',
+        status: 'failed',
         message: body.checks
           ? `it runs, but is not ready: ${broken.map(([name, state]) => `${name} ${state}`).join(', ')}`
           : `${url} answers with ${answer.status}, and not as Gameyard does`,
@@ -101,7 +102,9 @@ export async function portal({ portal: { url }, listen }: Config): Promise<Check
       })
   } catch {
     checks.push({
-      ...{ name: 'Platform', status: 'warning', message: `nothing answers at ${url}` },
+      name: 'Platform',
+      status: 'warning',
+      message: `nothing answers at ${url}`,
       hint: 'Start it: gameyard serve. If it runs, check proxy and firewall.',
     })
   }

@@ -58,7 +58,9 @@ export async function* diagnoseServer(loaded: LoadedConfig, version: string): As
 
 const ok = (name: string, message: string): Check => ({ name, status: 'ok', message })
 const failed = (name: string, message: string, hint?: string): Check => ({
-  ...{ name, status: 'failed', message },
+  name,
+  status: 'failed',
+  message,
   ...(hint ? { hint } : {}),
 })
 const warning = (name: string, message: string, hint: string): Check => ({ name, status: 'warning', message, hint })

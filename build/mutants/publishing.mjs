@@ -59,8 +59,8 @@ export default [
   {
     name: 'quota: a change of limits leaves no row in the audit',
     in: 'plugins/quotas',
-    find: "await recordAction(em, this.#clock, {\n        ...{ action: 'player.quotas'",
-    replace: "if (!by) await recordAction(em, this.#clock, {\n        ...{ action: 'player.quotas'",
+    find: "await recordAction(em, this.#clock, {\n        action: 'player.quotas'",
+    replace: "if (!by) await recordAction(em, this.#clock, {\n        action: 'player.quotas'",
     tests: ['system/audit'],
   },
   {

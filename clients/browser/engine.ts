@@ -194,8 +194,12 @@ export class Engine {
     const tellPlayers = () =>
       tell('players', {
         players: entered.players.map(({ id, name, imageUrl, data }) => ({
-          ...{ id, name, imageUrl: imageUrl ?? '', data: textOf(data) },
-          ...{ isMe: id === entered.me.id, isHost: id === entered.host?.id },
+          id,
+          name,
+          imageUrl: imageUrl ?? '',
+          data: textOf(data),
+          isMe: id === entered.me.id,
+          isHost: id === entered.host?.id,
         })),
       })
     /** @param all whether these are all keys, so that others are gone */

@@ -20,7 +20,11 @@ export const connectDatabase = (driver: DatabaseDriver, plugins: Plugin[], conte
 /** Every table and migration of the kernel and all plugins. */
 export const schemaOf = (plugins: Plugin[]) => ({
   entities: [
-    ...[AuditRow, BackgroundJob, IdempotentAnswer, KeyRotationRow, ProgramVersionRow],
+    AuditRow,
+    BackgroundJob,
+    IdempotentAnswer,
+    KeyRotationRow,
+    ProgramVersionRow,
     ...plugins.flatMap((plugin) => plugin.entities),
   ],
   migrations: migrationsOf(plugins),

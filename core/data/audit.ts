@@ -87,8 +87,16 @@ export async function recordAction(
 }
 
 const rowOf = ({ by, action, target, reason = null, before = null, after = null }: Action, at: Date) => ({
-  ...{ id: newId('aud', at), actorId: by.id, actorRole: by.role, action, targetKind: target.kind },
-  ...{ targetId: target.id.slice(0, 100), reason: reason?.trim() || null, before, after, at },
+  id: newId('aud', at),
+  actorId: by.id,
+  actorRole: by.role,
+  action,
+  targetKind: target.kind,
+  targetId: target.id.slice(0, 100),
+  reason: reason?.trim() || null,
+  before,
+  after,
+  at,
 })
 
 /** An audit row for display and export. */

@@ -170,7 +170,8 @@ export class KeyRings {
       [group],
     )
     return rows.map(({ id, salt, immediate, rotated_at }) => ({
-      ...{ id, salt },
+      id,
+      salt,
       immediate: Boolean(immediate),
       rotatedAt: new Date(rotated_at),
     }))

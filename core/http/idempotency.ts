@@ -133,7 +133,8 @@ export function installIdempotency(app: FastifyInstance): void {
     const em = db.em()
     await em.nativeDelete(IdempotentAnswer, { id, createdAt: { $lt: new Date(now.getTime() - KEPT_MS) } })
     await em.nativeDelete(IdempotentAnswer, {
-      ...{ id, status: null },
+      id,
+      status: null,
       $or: [
         { renewedAt: { $lt: new Date(now.getTime() - LOST_MS) } },
         { renewedAt: null, createdAt: { $lt: new Date(now.getTime() - ABANDONED_MS) } },
@@ -141,7 +142,12 @@ export function installIdempotency(app: FastifyInstance): void {
     })
     try {
       await em.insert(IdempotentAnswer, {
-        ...{ id, bodyDigest, status: null, answer: null, createdAt: now, renewedAt: now },
+        id,
+        bodyDigest,
+        status: null,
+        answer: null,
+        createdAt: now,
+        renewedAt: now,
       })
       return null
     } catch (error) {

@@ -82,7 +82,14 @@ export class RouteTable {
       const { page = false, upload = null, role = null } = route.config ?? {}
       const { idempotent, rateLimit } = route.config ?? {}
       this.entries.push({
-        ...{ method, url: route.url, origin, auth, accepts: kinds, page, role, upload },
+        method,
+        url: route.url,
+        origin,
+        auth,
+        accepts: kinds,
+        page,
+        role,
+        upload,
         bodyLimit: route.bodyLimit ?? null,
         idempotent: Boolean(idempotent),
         perMinute: (rateLimit && (rateLimit as { max?: number }).max) || null,

@@ -149,8 +149,20 @@ export interface PlayFrameProps {
 
 /** What a game may use, or may ask the player for: the browser still asks before it gives microphone, camera or MIDI. */
 const granted = [
-  ...['autoplay', 'fullscreen', 'gamepad', 'keyboard-map', 'clipboard-write', 'web-share', 'screen-wake-lock'],
-  ...['xr-spatial-tracking', 'accelerometer', 'gyroscope', 'magnetometer', 'microphone', 'camera', 'midi'],
+  'autoplay',
+  'fullscreen',
+  'gamepad',
+  'keyboard-map',
+  'clipboard-write',
+  'web-share',
+  'screen-wake-lock',
+  'xr-spatial-tracking',
+  'accelerometer',
+  'gyroscope',
+  'magnetometer',
+  'microphone',
+  'camera',
+  'midi',
 ].join('; ')
 
 /**

@@ -70,7 +70,8 @@ export function Navigation({ siteName, entries, current, user, address, returnTo
     ...at('main').map((entry) => ({ ...entry, here: entry.href === current ? 'page' : undefined })),
     ...areas.map(({ label, order, entries: [first], place }) => ({
       ...(first as NavigationEntry),
-      ...{ label, order },
+      label,
+      order,
       here: place === area?.place ? 'true' : undefined,
     })),
   ].sort((a, b) => a.order - b.order)

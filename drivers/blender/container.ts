@@ -43,7 +43,12 @@ export function createContainer(
     User: `${USER}:${USER}`,
     WorkingDir: '/job',
     Labels: { [NODE]: node, [PID]: String(process.pid) },
-    ...{ OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true, Tty: false },
+    OpenStdin: true,
+    StdinOnce: true,
+    AttachStdin: true,
+    AttachStdout: true,
+    AttachStderr: true,
+    Tty: false,
     NetworkDisabled: true,
     HostConfig: {
       NetworkMode: 'none',

@@ -25,7 +25,10 @@ export class Probe {
 
 /** Arguments that make Blender report its version, and whether it can read and write glTF; see `missingIn`. */
 const IMPORT_NUMPY: readonly string[] = [
-  ...['--background', '--factory-startup', '-noaudio', '--python-expr'],
+  '--background',
+  '--factory-startup',
+  '-noaudio',
+  '--python-expr',
   // Python can also import an empty folder of that name, so the script uses an attribute.
   `try:
     import numpy; numpy.ndarray

@@ -3,8 +3,14 @@ import type { BlenderRun } from './interface.ts'
 
 /** Returns Blender's own arguments, which precede the script and its two folders. */
 export const blenderArguments = (threads: number): string[] => [
-  ...['--background', '--factory-startup', '--python-exit-code', '1'],
-  ...['-noaudio', '--threads', String(threads), '--python'],
+  '--background',
+  '--factory-startup',
+  '--python-exit-code',
+  '1',
+  '-noaudio',
+  '--threads',
+  String(threads),
+  '--python',
 ]
 
 /** Validates a run before its start. @throws TypeError for an id, path or artifact that is not a plain name */

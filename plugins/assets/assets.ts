@@ -181,16 +181,28 @@ export class Assets extends AssetStore {
       await quotas.admit(em, ownerId, 'assetsPerPlayer')
       await quotas.add(em, ownerId, { kind: STORED_KIND, bytes }, { uploaded })
       await em.insert(AssetRow, {
-        ...{ id, ownerId, title, tags, ...intake, fileCount: intake.files.length, fileBytes: bytes },
+        id,
+        ownerId,
+        title,
+        tags,
+        ...intake,
+        fileCount: intake.files.length,
+        fileBytes: bytes,
         slug: await freeSlug(em, slugFrom(title), ownerId),
         description: fields.description ?? '',
         visibility: fields.visibility ?? 'private',
         license: fields.license || null,
         curated: false,
-        ...{ lodSha256: null, lodSize: null, lodTriangles: null, lodReason: null, preparedBy: null },
+        lodSha256: null,
+        lodSize: null,
+        lodTriangles: null,
+        lodReason: null,
+        preparedBy: null,
         thumbnailSha256: null,
-        ...{ sourceKind: source.kind, sourceJobId: source.jobId ?? null },
-        ...{ createdAt: now, updatedAt: now },
+        sourceKind: source.kind,
+        sourceJobId: source.jobId ?? null,
+        createdAt: now,
+        updatedAt: now,
       })
       await indexAsset(em, { id, title, tags })
       if (intake.kind === 'audio') return

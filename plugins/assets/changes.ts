@@ -71,8 +71,11 @@ export class Changes {
     await this.#change(id, async (em, row) => {
       if (curated && row.visibility === 'private') throw new Conflict('Only a public asset can be curated.')
       await recordAction(em, this.#parts.clock, {
-        ...{ by, action: curated ? 'asset.curate' : 'asset.release', target: { kind: 'asset', id } },
-        ...{ before: { curated: row.curated }, after: { curated } },
+        by,
+        action: curated ? 'asset.curate' : 'asset.release',
+        target: { kind: 'asset', id },
+        before: { curated: row.curated },
+        after: { curated },
       })
       row.curated = curated
     })

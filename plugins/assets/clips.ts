@@ -217,6 +217,9 @@ function noSuchClip({ animations }: AssetRecord) {
 }
 
 const pieceOf = (asset: AssetRecord, clip: string, { sha256, size }: Made): AssetBlobRef => ({
-  ...{ sha256, size, contentType: 'model/gltf-binary', variant: null },
+  sha256,
+  size,
+  contentType: 'model/gltf-binary',
+  variant: null,
   name: `${asset.slug}-${clip.replace(/[^\p{L}\p{N}._-]+/gu, '-')}.glb`,
 })

@@ -48,16 +48,19 @@ export default definePlugin(
     app.decorate(
       'assets',
       new Assets({
-        ...{
-          db: app.db,
-          clock: app.clock,
-          events: app.events,
-          storage: app.storage,
-          jobs: app.jobs,
-          images: app.images,
-        },
+        db: app.db,
+        clock: app.clock,
+        events: app.events,
+        storage: app.storage,
+        jobs: app.jobs,
+        images: app.images,
         quotas: app.quotas,
-        ...{ origins: app.origins, log: app.log, models, limits, spool, blobs: await blobsOf(app, config) },
+        origins: app.origins,
+        log: app.log,
+        models,
+        limits,
+        spool,
+        blobs: await blobsOf(app, config),
       }),
     )
     app.quotas.counts.set('assetsPerPlayer', 'select count(*) as things from assets where owner_id = ?')

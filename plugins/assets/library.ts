@@ -62,7 +62,9 @@ export class Library {
     const shown = page.slice(0, within(page, MOST_FILES))
     const ids = shown.map(({ id }) => id)
     const assets = await readAssets(this.#parts, {
-      ...{ where: `a.id in (${ids.map(() => '?').join(', ')})`, values: ids, limit: ids.length },
+      where: `a.id in (${ids.map(() => '?').join(', ')})`,
+      values: ids,
+      limit: ids.length,
     })
     return { assets, nextCursor: shown.length < page.length ? (ids.at(-1) ?? null) : nextCursor }
   }

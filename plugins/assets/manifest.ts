@@ -7,14 +7,23 @@ export function manifestOf(asset: AssetRecord, clips: readonly Applied[]): Asset
   const { fileUrl: url, variants, files, kind } = asset
   const of = (variant: string) => `${url}?variant=${variant}`
   return {
-    ...{ id: asset.id, slug: asset.slug, kind, license: asset.license, thumbnailUrl: asset.thumbnailUrl },
-    ...{ rigged: asset.rigged, animations: asset.animations, url },
+    id: asset.id,
+    slug: asset.slug,
+    kind,
+    license: asset.license,
+    thumbnailUrl: asset.thumbnailUrl,
+    rigged: asset.rigged,
+    animations: asset.animations,
+    url,
     variants: {
       source: { ...variants.source, url: of('source') },
       ...(variants.lod ? { lod: { ...variants.lod, url: of('lod') } } : {}),
     },
     files: files.map(({ path, size, sha256, contentType }) => ({
-      ...{ path, size, sha256, contentType },
+      path,
+      size,
+      sha256,
+      contentType,
       url: kind === 'pack' ? `${url}?path=${encodeURIComponent(path)}` : of('source'),
     })),
     presets: asset.humanoid ? PRESET_NAMES.map((preset) => ({ preset, url: clipUrl(asset, preset) })) : [],

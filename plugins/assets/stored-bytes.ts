@@ -36,7 +36,9 @@ export function storedAssets(app: FastifyInstance): StoredKind {
   const read = (ownerId: string) =>
     inPages<Row>((after, limit) =>
       app.db.query(`select ${COLUMNS} from assets a where a.owner_id = ? and a.id > ? order by a.id limit ?`, [
-        ...[ownerId, after?.id ?? '', limit],
+        ownerId,
+        after?.id ?? '',
+        limit,
       ]),
     )
   return {

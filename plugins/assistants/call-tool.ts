@@ -95,7 +95,11 @@ async function run(caller: Caller, tool: RegisteredTool, args: Arguments, contex
   const token = mcpReq._meta?.progressToken
   let latest = 0
   const call = {
-    ...{ app, principal, playerId: principal.playerId, signal: mcpReq.signal, showsProgress: token !== undefined },
+    app,
+    principal,
+    playerId: principal.playerId,
+    signal: mcpReq.signal,
+    showsProgress: token !== undefined,
     remember: async () => {},
     async progress(done: number, message: string) {
       if (token === undefined || done < latest) return

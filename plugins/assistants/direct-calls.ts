@@ -78,7 +78,9 @@ function isAccepted(revision: typeof MODERN | typeof FORMER, meta: Record<string
   if (known.has(description)) return true
   const call = { jsonrpc: '2.0', id: 0, method: METHOD, params: { name: 'any', _meta: meta } }
   const outcome = classifyInboundRequest({
-    ...{ httpMethod: 'POST', body: call, mcpMethodHeader: METHOD },
+    httpMethod: 'POST',
+    body: call,
+    mcpMethodHeader: METHOD,
     ...(revision === MODERN ? { protocolVersionHeader: MODERN } : {}),
   })
   const accepts =

@@ -62,7 +62,10 @@ function registered(tool: Tool, route: RouteEntry, routes: Pick<RouteTable, 'fin
   return {
     ...tool,
     ...(scope ? { scope } : {}),
-    ...{ schema, idempotent, perMinute: route.perMinute, serialize },
+    schema,
+    idempotent,
+    perMinute: route.perMinute,
+    serialize,
     check(args) {
       const given = args ?? {}
       if (validate(given)) return given

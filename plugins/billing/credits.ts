@@ -122,8 +122,12 @@ export class Credits {
       // A repeated request grants once and is audited once.
       if (by && balance.available !== available) {
         await recordAction(statements, clock, {
-          ...{ by, action: 'credits.grant', target: { kind: 'player', id: playerId }, reason: options.description },
-          ...{ before: { available }, after: { available: balance.available } },
+          by,
+          action: 'credits.grant',
+          target: { kind: 'player', id: playerId },
+          reason: options.description,
+          before: { available },
+          after: { available: balance.available },
         })
       }
       return balance

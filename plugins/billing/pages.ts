@@ -40,7 +40,11 @@ export const pages: Routes = async (app) => {
         user: viewer,
         scripts: purchase && !purchase.paid ? ['await-payment.js'] : [],
         body: CreditsPage({
-          ...{ balance, entries, nextCursor, cursor, purchase },
+          balance,
+          entries,
+          nextCursor,
+          cursor,
+          purchase,
           packs: app.purchases.packs,
           cancelled: cancelled !== undefined,
         }),

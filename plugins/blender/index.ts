@@ -45,18 +45,20 @@ export default definePlugin(
     const folder = await scratchFolder(app.config.dataDir)
     const parts = { db, clock, events, log, storage, queue, limits }
     const worker = new Worker({
-      ...{ ...parts, images: app.images, executor, folder, changed: (job) => app.blender.changed(job) },
+      ...parts,
+      images: app.images,
+      executor,
+      folder,
+      changed: (job) => app.blender.changed(job),
       found: (availability) => noteBlender(app, availability),
     })
     events.on('blender.job', ({ jobId }) => app.eventStreams.wake(jobId))
     const blender = new BlenderJobs({
-      ...{
-        ...parts,
-        worker,
-        executorName: executor.name,
-        templates: new Templates(),
-        library: new Library(app.origins.studio),
-      },
+      ...parts,
+      worker,
+      executorName: executor.name,
+      templates: new Templates(),
+      library: new Library(app.origins.studio),
     })
     app.decorate('blender', blender)
     const generated = new GeneratedAssets({

@@ -91,7 +91,9 @@ export class Thumbnails {
       files: [...harnessFiles(), { path: 'model.glb', content: model }],
       main: 'harness/thumbnail.py',
       artifacts: [PICTURE],
-      ...{ output, limits: LIMITS, signal },
+      output,
+      limits: LIMITS,
+      signal,
       onLine: (line) => {
         said = line
       },

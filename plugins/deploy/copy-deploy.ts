@@ -47,9 +47,19 @@ export async function copyDeploy(
     await mustHaveFewOpen(em, ownerId, openDeploysPerPlayer)
     await em.insert(ManifestRow, { deployId, files: manifest.files })
     await em.insert(DeployRow, {
-      ...{ id: deployId, gameId, ownerId, state: 'uploading', message, failure: null },
-      ...{ fileCount: source.fileCount, unchangedCount: source.fileCount, totalBytes: source.totalBytes },
-      ...{ createdAt, expiresAt: new Date(createdAt.getTime() + OPEN_MS), liveAt: null, pinned: false },
+      id: deployId,
+      gameId,
+      ownerId,
+      state: 'uploading',
+      message,
+      failure: null,
+      fileCount: source.fileCount,
+      unchangedCount: source.fileCount,
+      totalBytes: source.totalBytes,
+      createdAt,
+      expiresAt: new Date(createdAt.getTime() + OPEN_MS),
+      liveAt: null,
+      pinned: false,
       roomPath: source.roomPath ?? null,
     })
     for (const chunk of chunksOf(digests)) {

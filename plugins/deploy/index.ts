@@ -46,8 +46,13 @@ export default definePlugin(
     limits: { ...DeployLimits, ...HistoryLimits, ...ArchiveLimits },
     entities: [DeployRow, ChangedName, ManifestRow, BlobRow, OwnerBlob, DeployUpload, BlobVariant],
     migrations: [
-      ...[migration, variantsMigration, pinnedMigration, roomScriptsMigration, examinedBuildsMigration],
-      ...[openDeploysMigration, changedNamesMigration],
+      migration,
+      variantsMigration,
+      pinnedMigration,
+      roomScriptsMigration,
+      examinedBuildsMigration,
+      openDeploysMigration,
+      changedNamesMigration,
     ],
   },
   async (app, _config, limits) => {

@@ -183,8 +183,13 @@ export class DnsChecks {
         GameDomain,
         { id: row.id, provedName: row.name },
         {
-          ...{ provedName: null, isPrimary: false, failingSince: null, verifiedAt: null },
-          ...{ pendingSince: now, nextCheckAt: this.#in(HOUR_MS), updatedAt: now },
+          provedName: null,
+          isPrimary: false,
+          failingSince: null,
+          verifiedAt: null,
+          pendingSince: now,
+          nextCheckAt: this.#in(HOUR_MS),
+          updatedAt: now,
         },
       )
       if (rows === 0 || !game) return rows === 1

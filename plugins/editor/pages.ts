@@ -48,7 +48,8 @@ export const pages: Routes = async (app) => {
     const isPublic = app.games.visibleTo(null, game)
     const address = isPublic ? `${url}/` : await app.edge.previews.link(url, game)
     reply.headers({
-      ...{ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' },
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
       // Firefox can check this answer itself when the frame is replaced before it has followed it.
       'content-security-policy': "default-src 'none'; frame-ancestors 'self'",
     })

@@ -35,10 +35,14 @@ const SHORT_BODY = 1024 ** 2
  * never as a document.
  */
 const FILE_HEADERS = [
-  ...['cache-control', 'private, no-cache'],
-  ...['x-content-type-options', 'nosniff'],
-  ...['content-security-policy', "sandbox; default-src 'none'"],
-  ...['accept-ranges', 'bytes'],
+  'cache-control',
+  'private, no-cache',
+  'x-content-type-options',
+  'nosniff',
+  'content-security-policy',
+  "sandbox; default-src 'none'",
+  'accept-ranges',
+  'bytes',
 ]
 
 /** The API of drafts. */
@@ -112,7 +116,8 @@ export const routes =
         const file = await app.drafts.file(callerOf(request).playerId, request.params.id, request.params.path)
         const head = fileHead({ etag: `"${file.sha256}"`, size: file.size, isDocument: false }, [
           ...FILE_HEADERS,
-          ...['content-type', shownType(file.contentType)],
+          'content-type',
+          shownType(file.contentType),
         ])
         reply.header('x-draft-revision', String(file.revision))
         return replyWithFile(request, reply, head, file.open)

@@ -130,8 +130,12 @@ export class Approvals {
       const game = await this.#find(em, id)
       await em.nativeUpdate(GameRow, { id }, { approval: 'refused', approvalReason, invited: [] })
       await recordAction(em, this.#parts.clock, {
-        ...{ by, action: 'game.refuse', target: { kind: 'game', id }, reason: approvalReason },
-        ...{ before: stateOf(game), after: { approval: 'refused' } },
+        by,
+        action: 'game.refuse',
+        target: { kind: 'game', id },
+        reason: approvalReason,
+        before: stateOf(game),
+        after: { approval: 'refused' },
       })
       const refused = { gameId: id, action: 'game.refuse', detail: approvalReason } as const
       await recordActivity(em, this.#parts.clock, refused, STAFF)
@@ -169,8 +173,11 @@ export class Approvals {
       { visibility, approval: null, approvalReason: null, requestedVisibility: null, invited: [] },
     )
     await recordAction(em, this.#parts.clock, {
-      ...{ by, action: 'game.approve', target: { kind: 'game', id } },
-      ...{ before: stateOf(game), after: { approval: null, visibility } },
+      by,
+      action: 'game.approve',
+      target: { kind: 'game', id },
+      before: stateOf(game),
+      after: { approval: null, visibility },
     })
     await recordActivity(em, this.#parts.clock, { gameId: id, action: 'game.approve' }, STAFF)
   }

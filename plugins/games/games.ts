@@ -88,7 +88,11 @@ export class Games extends GameLookup {
     this.suspensions = suspensionsOfGames(parts, this)
     this.approvals = new Approvals(
       {
-        ...{ db, clock, origins, mode: config.games.publish, players: parts.identity.players },
+        db,
+        clock,
+        origins,
+        mode: config.games.publish,
+        players: parts.identity.players,
         tell: (em, playerId, subject, text) => parts.identity.writeTo(em, playerId, subject, text),
       },
       (game) => this.announce(game),

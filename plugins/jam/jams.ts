@@ -37,7 +37,11 @@ type StateKey = 'title' | 'theme' | 'categories' | 'submissionsOpen' | 'votingOp
 
 /** Returns the state of a jam that the audit log records. */
 const stateOf = ({ title, theme, categories, submissionsOpen, votingOpen, revealed }: Pick<JamRow, StateKey>) => ({
-  ...{ title, theme, submissionsOpen, votingOpen, revealed },
+  title,
+  theme,
+  submissionsOpen,
+  votingOpen,
+  revealed,
   categories: JSON.stringify(categories),
 })
 

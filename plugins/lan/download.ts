@@ -32,10 +32,14 @@ export async function describeProgram(
   const { size } = await stat(path)
   const name = platform === 'win32' ? 'gameyard.exe' : 'gameyard'
   const head = fileHead({ etag: `"${sha256}"`, size, isDocument: false }, [
-    ...['content-type', 'application/octet-stream'],
-    ...['content-disposition', `attachment; filename="${name}"`],
-    ...['cache-control', 'public, max-age=0, must-revalidate'],
-    ...['accept-ranges', 'bytes'],
+    'content-type',
+    'application/octet-stream',
+    'content-disposition',
+    `attachment; filename="${name}"`,
+    'cache-control',
+    'public, max-age=0, must-revalidate',
+    'accept-ranges',
+    'bytes',
   ])
   return { path, name, version, system: `${SYSTEMS[platform] ?? platform}, ${arch}`, size, sha256, head }
 }

@@ -134,8 +134,10 @@ export class SingleNodeDirectory implements RoomDirectory {
 }
 
 const wantedRoom = (scripts: ScriptRuntime, scope: string, wanted: RoomRequest): WantedRoom => ({
-  ...{ scope, roomId: wanted.roomId },
-  ...{ maxPlayers: wanted.maxPlayers, hostPatienceSeconds: wanted.hostPatienceSeconds },
+  scope,
+  roomId: wanted.roomId,
+  maxPlayers: wanted.maxPlayers,
+  hostPatienceSeconds: wanted.hostPatienceSeconds,
   script: (source) => scripts.scriptFor(wanted.gameId, source ?? servedNow(wanted)),
 })
 

@@ -55,7 +55,11 @@ export default definePlugin(
     const count = (gameId: string, players: number) => app.games.count.present(gameId, players)
     const program = () => app.workerPrograms.text('script-sandbox')
     const scripts = new ScriptRuntime({
-      ...{ clock, log, limits, program, backends: scriptBackends(app) },
+      clock,
+      log,
+      limits,
+      program,
+      backends: scriptBackends(app),
       load: (gameId, source) => app.deploys.roomScripts.load(gameId, source),
     })
     const rooms = new Rooms({ clock, limits, coalescer, log, scripts, count })

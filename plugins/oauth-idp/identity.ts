@@ -137,7 +137,9 @@ export class Identity {
     this.accessTokens = new AccessTokens(shared)
     this.codes = new Codes({ ...shared, grants: this.grants, signIns: this.signIns })
     this.refreshTokens = new RefreshTokens({
-      ...{ ...shared, grants: this.grants, leewaySeconds: oauth.refreshLeewaySeconds },
+      ...shared,
+      grants: this.grants,
+      leewaySeconds: oauth.refreshLeewaySeconds,
       key: app.keys.derive('oauth-idp/refresh-tokens'),
     })
     this.devices = new DeviceCodes({ ...shared, grants: this.grants, key: app.keys.derive('oauth-idp/user-codes') })

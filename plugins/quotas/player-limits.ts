@@ -48,7 +48,11 @@ export class PlayerLimitsStore {
       if (Object.keys(after).length === 0) await em.nativeDelete(QuotaOverride, { ownerId })
       else await em.nativeUpdate(QuotaOverride, { ownerId }, { limits: after })
       await recordAction(em, this.#clock, {
-        ...{ action: 'player.quotas', target: { kind: 'player', id: ownerId }, by, before, after },
+        action: 'player.quotas',
+        target: { kind: 'player', id: ownerId },
+        by,
+        before,
+        after,
       })
     })
   }

@@ -63,7 +63,9 @@ export class Remixes {
     const { authWidget, crossOriginIsolated, multiplayer } = source.settings
     const { description, tags } = source
     const made = await games.create(playerId, {
-      ...{ title: visibleText(title ?? '') || this.titleFor(source), description, tags },
+      title: visibleText(title ?? '') || this.titleFor(source),
+      description,
+      tags,
       settings: { authWidget, crossOriginIsolated, multiplayer },
     })
     try {

@@ -354,7 +354,9 @@ function mustHold(conditions: Conditions, current: CurrentRow | null): void {
 }
 
 const foundInfo = ({ version, size, contentType, updatedAt }: CurrentRow): FoundInfo => ({
-  ...{ version, size, contentType },
+  version,
+  size,
+  contentType,
   updatedAt: new Date(updatedAt),
 })
 

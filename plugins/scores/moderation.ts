@@ -99,7 +99,9 @@ async function removeFrom(statements: Statements, key: string, playerId: string)
   const entries = await entriesOf(statements, key, playerId)
   for (const { period, sort_key } of entries) {
     await statements.execute('delete from score_entries where board = ? and period = ? and player_id = ?', [
-      ...[key, period, playerId],
+      key,
+      period,
+      playerId,
     ])
     if (sort_key === null) continue
     await new RankTree(statements, { board: key, period }).update(new Map([[sort_key, -1]]))

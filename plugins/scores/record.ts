@@ -43,7 +43,11 @@ export function toStored(row: PlainBoard): StoredBoard {
   const most = row.max === null ? null : Number(row.max)
   const bound = (units: number | null) => (units === null ? null : fromUnits(units, decimals))
   return {
-    ...{ key, gameId, id, least, most },
+    key,
+    gameId,
+    id,
+    least,
+    most,
     fields: { title, order, format, decimals, keep, reset, min: bound(least), max: bound(most), writers },
     createdAt: new Date(row.created_at),
     updatedAt: new Date(row.updated_at),
@@ -52,8 +56,10 @@ export function toStored(row: PlainBoard): StoredBoard {
 
 /** Returns a board in the form of the API for its owner. */
 export const toBoard = ({ id, fields, createdAt, updatedAt }: StoredBoard): Board => ({
-  ...{ id, ...fields },
-  ...{ createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() },
+  id,
+  ...fields,
+  createdAt: createdAt.toISOString(),
+  updatedAt: updatedAt.toISOString(),
 })
 
 /** Returns a board in its public form. */

@@ -104,8 +104,15 @@ t.test('an administrator is made from a shell, and gets another password there',
   t.same(
     rows.map(({ action }) => action),
     [
-      ...['player.trust', 'player.role', 'player.create', 'player.quotas', ...(ALL ? DISMISSAL : []), 'game.lift'],
-      ...['game.suspend', 'player.password', 'player.create'],
+      'player.trust',
+      'player.role',
+      'player.create',
+      'player.quotas',
+      ...(ALL ? DISMISSAL : []),
+      'game.lift',
+      'game.suspend',
+      'player.password',
+      'player.create',
     ],
     'each command leaves a row, and one that failed or changed nothing leaves none',
   )

@@ -43,7 +43,10 @@ async function startNodes(t: Test) {
   const two = await startNode('two')
   const arguments_ = ['move', '--config', 'one/gameyard.yaml', '--to', 'target.yaml']
   return {
-    ...{ one, two, into, startNode },
+    one,
+    two,
+    into,
+    startNode,
     /** Starts the move; it runs until it has ended. */
     move: () => start(t, arguments_, { cwd: folder }),
     serveTarget: () => run(t, ['serve', '--config', 'target.yaml'], { cwd: folder }),

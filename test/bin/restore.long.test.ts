@@ -126,7 +126,13 @@ t.test('blobs go to a bucket where the other machine keeps them in one', { skip:
   const cwd = temporaryFolder(t)
   const { endpoint, region, accessKeyId, secretAccessKey } = swift
   const storage = (bucket: string, prefix = '') => ({
-    ...{ driver: 's3', endpoint, region, bucket, forcePathStyle: true, accessKeyId, secretAccessKey },
+    driver: 's3',
+    endpoint,
+    region,
+    bucket,
+    forcePathStyle: true,
+    accessKeyId,
+    secretAccessKey,
     ...(prefix && { prefix }),
   })
   const configure = (bucket: string, prefix = '') =>

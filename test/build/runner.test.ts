@@ -50,7 +50,13 @@ t.test('what is typed wrongly is said in one line, with exit code 2', async (t) 
 })
 
 const finished = (file: string, more: Partial<Finished> = {}): Finished => ({
-  ...{ file, failures: [], skips: [], seconds: 1, processorSeconds: 1, timedOut: false, output: '' },
+  file,
+  failures: [],
+  skips: [],
+  seconds: 1,
+  processorSeconds: 1,
+  timedOut: false,
+  output: '',
   counts: { passed: 3, failed: 0, skipped: 0 },
   ...more,
 })

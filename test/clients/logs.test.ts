@@ -121,8 +121,15 @@ t.test('a line that another node made earlier and stores later is followed too',
 
 t.test('a line is shown without what a terminal would obey', (t) => {
   const line: LogLine = {
-    ...{ id: 'log_1', at: '2026-11-21T12:00:00.000Z', level: 'error', roomId: 'lobby', deployId: 'dep_1' },
-    ...{ text: 'TypeError: \u001b[2Jgone\nsecond', line: 3, column: 7, stack: null },
+    id: 'log_1',
+    at: '2026-11-21T12:00:00.000Z',
+    level: 'error',
+    roomId: 'lobby',
+    deployId: 'dep_1',
+    text: 'TypeError: \u001b[2Jgone\nsecond',
+    line: 3,
+    column: 7,
+    stack: null,
   }
   const shown = formatLine({ style: (_style, text) => text }, line)
   t.match(shown, / {2}lobby {2}TypeError: �\[2Jgone\n {2}second \(line 3, column 7\)$/)

@@ -10,7 +10,15 @@ import { join } from '../../clients/browser/multiplayer.ts'
 import { timeLimit } from '../kit/time-limit.ts'
 
 const WELCOME = {
-  ...{ t: 'welcome', v: 1, you: 'p1', state: {}, version: 0, resume: 'the-token', sequence: 7, now: 0, replay: null },
+  t: 'welcome',
+  v: 1,
+  you: 'p1',
+  state: {},
+  version: 0,
+  resume: 'the-token',
+  sequence: 7,
+  now: 0,
+  replay: null,
   room: { id: 'lobby', host: 'p1', capacity: 2 },
   players: [{ id: 'p1', index: 0, sub: 'ada', name: 'Ada', imageUrl: null, data: null, joinedAt: '' }],
 }

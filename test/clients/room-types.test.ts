@@ -55,8 +55,15 @@ t.test('a script is completed and checked by its comments alone', (t) => {
     'tsconfig.json',
     JSON.stringify({
       compilerOptions: {
-        ...{ allowJs: true, checkJs: true, strict: true, noImplicitAny: false, noEmit: true },
-        ...{ module: 'nodenext', target: 'es2022', lib: ['es2022'], types: [] },
+        allowJs: true,
+        checkJs: true,
+        strict: true,
+        noImplicitAny: false,
+        noEmit: true,
+        module: 'nodenext',
+        target: 'es2022',
+        lib: ['es2022'],
+        types: [],
       },
       files: ['template.js', 'guide.js', 'mistakes.js'],
     }),

@@ -31,8 +31,21 @@ t.test('a value that JSON would change is a TypeError that says where it is', as
   const cycle: { self?: unknown } = {}
   cycle.self = cycle
   for (const value of [
-    ...[Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, undefined, 10n, () => 1, Symbol('x')],
-    ...[new Map([[1, 2]]), new Set([1]), new Date(), /x/, new Error('x'), Promise.resolve(), Object(1), cycle],
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    Number.NEGATIVE_INFINITY,
+    undefined,
+    10n,
+    () => 1,
+    Symbol('x'),
+    new Map([[1, 2]]),
+    new Set([1]),
+    new Date(),
+    /x/,
+    new Error('x'),
+    Promise.resolve(),
+    Object(1),
+    cycle,
   ]) {
     await t.rejects(encode(value), { name: 'TypeError' }, String(value))
     if (value !== undefined)

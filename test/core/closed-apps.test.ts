@@ -16,7 +16,9 @@ const MOST_LEFT = 3
 /** A metric that asks the app, as those of rooms do. */
 const gauge = definePlugin({ name: 'gauge' }, async (app) => {
   new Gauge({
-    ...{ name: 'test_routes', help: 'Routes.', registers: [app.metrics] },
+    name: 'test_routes',
+    help: 'Routes.',
+    registers: [app.metrics],
     collect() {
       this.set(app.routeTable.entries.length)
     },

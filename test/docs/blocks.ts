@@ -62,9 +62,17 @@ export function blocksOf(markdown: string): Block[] {
     const value = (name: string) => words.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1) ?? null
     const has = (word: string) => words.includes(word)
     return {
-      ...{ language, code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''), line, mark: mark as Block['mark'] },
-      ...{ file: value('file'), node: has('node'), page: has('page'), answer: has('answer') },
-      ...{ background: value('background'), needs: value('needs'), with: value('with') },
+      language,
+      code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+      line,
+      mark: mark as Block['mark'],
+      file: value('file'),
+      node: has('node'),
+      page: has('page'),
+      answer: has('answer'),
+      background: value('background'),
+      needs: value('needs'),
+      with: value('with'),
     }
   })
 }

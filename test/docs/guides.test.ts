@@ -104,7 +104,10 @@ if (names.includes('quick-start'))
 
 function placeFor(clientId: string): Place {
   return {
-    ...{ port, clientId, packages, env },
+    port,
+    clientId,
+    packages,
+    env,
     async openPage() {
       if (!browser) return null
       signedIn ??= signIn(browser, platform)

@@ -108,7 +108,10 @@ export async function openProfile(
   mkdirSync(join(folder, 'Default'))
   writeFileSync(join(folder, 'Default/Preferences'), JSON.stringify(preferences))
   const context = await chromium.launchPersistentContext(folder, {
-    ...{ ...BROWSER, args: [...flags, ...extra], timeout: timeLimit(120), reducedMotion: 'reduce' },
+    ...BROWSER,
+    args: [...flags, ...extra],
+    timeout: timeLimit(120),
+    reducedMotion: 'reduce',
   })
   context.setDefaultTimeout(timeLimit())
   t.teardown(async () => {

@@ -65,8 +65,13 @@ export async function startCluster(
     secret: 'the same on every node, and long enough',
     database: { driver: 'postgres', url: database },
     storage: {
-      ...{ driver: 's3', endpoint, region, bucket: 'gameyard', forcePathStyle: true },
-      ...{ accessKeyId, secretAccessKey },
+      driver: 's3',
+      endpoint,
+      region,
+      bucket: 'gameyard',
+      forcePathStyle: true,
+      accessKeyId,
+      secretAccessKey,
     },
     bus: { driver: 'redis', url: redis.url },
     blender: { driver: 'none' },
@@ -92,7 +97,13 @@ export async function startCluster(
 
   let read = 0
   return {
-    ...{ portal: `http://localhost:${port}`, port, nodes, postgres, database, redis, startNode },
+    portal: `http://localhost:${port}`,
+    port,
+    nodes,
+    postgres,
+    database,
+    redis,
+    startNode,
     origin: (slug) => `http://${slug}.localhost:${port}`,
     shares() {
       const lines = readFileSync(log, 'utf8').slice(read)

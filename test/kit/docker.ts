@@ -70,7 +70,9 @@ export async function startDocker(t: Test): Promise<DockerEngine> {
   const docker = (...args: string[]) =>
     String(
       execFileSync('docker', ['-H', `unix://${socketPath}`, ...args], {
-        ...{ stdio: ['ignore', 'pipe', 'pipe'], timeout: timeLimit(300), env },
+        stdio: ['ignore', 'pipe', 'pipe'],
+        timeout: timeLimit(300),
+        env,
       }),
     )
   await until(async () => {

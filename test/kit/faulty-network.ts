@@ -28,7 +28,11 @@ export interface FaultyNetwork extends Faults {
 export async function startFaultyNetwork(t: Pick<Test, 'teardown'>): Promise<FaultyNetwork> {
   const open = new Set<Socket>()
   const network: FaultyNetwork = {
-    ...{ port: await freePort(), target: 0, isSwallowing: false, isRefusing: false, delayMs: 0 },
+    port: await freePort(),
+    target: 0,
+    isSwallowing: false,
+    isRefusing: false,
+    delayMs: 0,
     reset: () => {
       for (const socket of open) socket.resetAndDestroy()
     },

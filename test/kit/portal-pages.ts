@@ -51,7 +51,8 @@ export async function checkPages(t: Test, browser: Browser, check: PageCheck): P
   const { platform, player, viewer, targets, width, colorScheme, bothSchemes = false } = check
   const other = colorScheme === 'dark' ? 'light' : 'dark'
   const { page, context, complaints } = await signedIn(browser, platform.portal, player, {
-    ...{ colorScheme, viewport: { width, height: width === 390 ? 844 : 900 } },
+    colorScheme,
+    viewport: { width, height: width === 390 ? 844 : 900 },
     // The LAN mode uses a self-signed certificate.
     ignoreHTTPSErrors: true,
   })

@@ -28,7 +28,8 @@ export async function publishAt(portal: string, files: Record<string, string>): 
   Object.assign(headers, { authorization: `Bearer ${token}`, cookie: '' })
   const { id, slug } = await ask('/api/games', { title: 'Pong', description: 'A game.', settings: { multiplayer: {} } })
   const list = Object.entries(files).map(([path, content]) => ({
-    ...{ path, size: Buffer.byteLength(content) },
+    path,
+    size: Buffer.byteLength(content),
     sha256: createHash('sha256').update(content).digest('hex'),
   }))
   const { deployId, uploads } = await ask('/api/deploy', { gameId: id, files: list })

@@ -30,7 +30,10 @@ export async function startBucketServer(
 ): Promise<BucketServer> {
   const directory = options.directory ?? (await mkdtemp(join(tmpdir(), 'gameyard-s3-')))
   const server = new S3rver({
-    ...{ address: '127.0.0.1', port: options.port ?? 0, silent: true, directory },
+    address: '127.0.0.1',
+    port: options.port ?? 0,
+    silent: true,
+    directory,
     configureBuckets: buckets.map((name) => ({ name, configs: [] })),
   })
   writeBeforeAnswer(server.store)
@@ -38,8 +41,11 @@ export async function startBucketServer(
   const stop = (): Promise<void> => server.close()
   return {
     access: {
-      ...{ endpoint: `http://127.0.0.1:${port}`, region: 'us-east-1' },
-      ...{ accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER', forcePathStyle: true },
+      endpoint: `http://127.0.0.1:${port}`,
+      region: 'us-east-1',
+      accessKeyId: 'S3RVER',
+      secretAccessKey: 'S3RVER',
+      forcePathStyle: true,
     },
     directory,
     port,

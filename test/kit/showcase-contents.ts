@@ -55,7 +55,10 @@ export async function addAssets({ portal }: Platform, host: PlayerClient, progra
     return body.slug
   }
   await put(model, 'sea.glb', {
-    ...{ title: 'Wavy sea', tags: 'water, low-poly', visibility: 'public', license: 'CC0-1.0' },
+    title: 'Wavy sea',
+    tags: 'water, low-poly',
+    visibility: 'public',
+    license: 'CC0-1.0',
     description: 'A piece of sea that meets itself on all four sides.',
   })
   const files = ['tiles/sea.glb', 'tiles/shore.glb', 'tiles/harbour-with-a-crane-and-three-boats.glb']
@@ -65,7 +68,10 @@ export async function addAssets({ portal }: Platform, host: PlayerClient, progra
     'readme.txt': 'Hello.',
   }
   const slug = await put(zipOf(pack), 'coast.zip', {
-    ...{ title: 'Coast tiles', tags: 'water, tiles', visibility: 'public', license: 'CC-BY-4.0' },
+    title: 'Coast tiles',
+    tags: 'water, tiles',
+    visibility: 'public',
+    license: 'CC-BY-4.0',
   })
   await host.submit(`/admin/assets/${slug}/curate`, {})
   await put(PICTURE, 'fence.jpg', { title: 'Fence by the water' })
@@ -133,7 +139,8 @@ export async function addQuestions(platform: Platform, owner: PlayerClient): Pro
   const kept = await registerApp(platform, owner, { name: 'Score keeper', redirectUris: [REDIRECT_URI] })
   await decide(owner, authorizeUrl(kept), 'allow')
   const device = await callEndpoint(platform.stranger, { clientId: 'gameyard-cli' }, 'device_authorization', {
-    ...{ label: 'laptop at home', machine: 'tower.local' },
+    label: 'laptop at home',
+    machine: 'tower.local',
   })
   const game = await platform.game(owner, { title: 'Secret Garden', visibility: 'private' })
   await owner.submit(`/games/${game.slug}/settings/invitations`, { do: 'renew' })

@@ -101,9 +101,22 @@ async function addDomain({ platform: { app }, owner }: World): Promise<string> {
   const now = app.clock.now()
   const id = 'dom_audited'
   await app.db.em().insert(GameDomain, {
-    ...{ id, gameId: owner.published?.gameId as string, name: 'play.example.org', provedName: null, token: 'x' },
-    ...{ isApex: false, isPrimary: false, proof: null, address: null, checkedAt: null, nextCheckAt: now },
-    ...{ pendingSince: now, verifiedAt: null, failingSince: null, createdAt: now, updatedAt: now },
+    id,
+    gameId: owner.published?.gameId as string,
+    name: 'play.example.org',
+    provedName: null,
+    token: 'x',
+    isApex: false,
+    isPrimary: false,
+    proof: null,
+    address: null,
+    checkedAt: null,
+    nextCheckAt: now,
+    pendingSince: now,
+    verifiedAt: null,
+    failingSince: null,
+    createdAt: now,
+    updatedAt: now,
   } as never)
   return id
 }

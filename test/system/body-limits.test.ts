@@ -12,24 +12,38 @@ const SAFE = ['GET', 'HEAD', 'OPTIONS']
  */
 const LARGER: Record<string, number> = {
   // A description has 20,000 characters.
-  ...{ 'POST /api/games': 188_192, 'PATCH /api/games/:id': 188_192 },
-  ...{ 'POST /games/new': 188_192, 'POST /games/:slug/settings': 188_192 },
-  ...{ 'PATCH /api/assets/:id': 188_192, 'POST /assets/:slug/edit': 188_192 },
+  'POST /api/games': 188_192,
+  'PATCH /api/games/:id': 188_192,
+  'POST /games/new': 188_192,
+  'POST /games/:slug/settings': 188_192,
+  'PATCH /api/assets/:id': 188_192,
+  'POST /assets/:slug/edit': 188_192,
   // A prompt has 8,000 characters, instructions 32,000, a schema 32 KiB.
-  ...{ 'POST /api/ai/generate': 466_496, 'POST /playground': 466_496 },
+  'POST /api/ai/generate': 466_496,
+  'POST /playground': 466_496,
   // A script has 64 KiB.
-  ...{ 'POST /api/blender/v1/jobs': 262_144, 'POST /api/blender/v1/jobs/:id/actions': 262_144 },
-  ...{ 'POST /api/generations': 262_144, 'POST /blender/new': 262_144, 'POST /blender/jobs/:id/revise': 262_144 },
+  'POST /api/blender/v1/jobs': 262_144,
+  'POST /api/blender/v1/jobs/:id/actions': 262_144,
+  'POST /api/generations': 262_144,
+  'POST /blender/new': 262_144,
+  'POST /blender/jobs/:id/revise': 262_144,
   // A report and an appeal have 2,000 characters.
-  ...{ 'POST /api/reports': 26_192, 'POST /games/:slug/report': 26_192, 'POST /assets/:slug/report': 26_192 },
+  'POST /api/reports': 26_192,
+  'POST /games/:slug/report': 26_192,
+  'POST /assets/:slug/report': 26_192,
   'POST /players/:id/report': 26_192,
-  ...{ 'POST /games/:slug/appeal': 26_192, 'POST /assets/:slug/appeal': 26_192 },
+  'POST /games/:slug/appeal': 26_192,
+  'POST /assets/:slug/appeal': 26_192,
   // An authorization request is as long as an address may be.
   'POST /oauth/consent': 155_648,
   'POST /oauth/authorize': 16_384,
-  ...{ 'POST /sign-in': 16_384, 'POST /sign-up': 16_384, 'POST /guest': 16_384, 'POST /invite/:token': 16_384 },
+  'POST /sign-in': 16_384,
+  'POST /sign-up': 16_384,
+  'POST /guest': 16_384,
+  'POST /invite/:token': 16_384,
   'POST /reset-password': 16_384,
-  ...{ 'POST /sign-out': 16_384, 'POST /oauth/logout': 16_384 },
+  'POST /sign-out': 16_384,
+  'POST /oauth/logout': 16_384,
   // 20 redirect URIs have 2,000 characters each.
   'POST /api/oauth/register': 49_152,
   'POST /api/payments/webhook': 262_144,
@@ -77,7 +91,9 @@ async function slowest({ app }: Platform, routes: { method: string; path: string
   let most = 0
   for (const { method, path, bytes } of routes) {
     const request = {
-      ...{ method: method as 'POST', url: path, body: faulty(bytes) },
+      method: method as 'POST',
+      url: path,
+      body: faulty(bytes),
       headers: { host: new URL(app.origins.portal).host, 'content-type': 'application/json' },
     }
     await app.inject(request) // compiles the schemas
@@ -103,7 +119,8 @@ inFull(t)?.test('so it is on every route for strangers', async (t) => {
       !SAFE.includes(method) && !upload && origin !== 'game' && (auth === 'none' || auth === 'optional'),
   )
   const routes = open.map(({ method, url, bodyLimit }) => ({
-    ...{ method, path: url.replaceAll(/:\w+/g, 'x') },
+    method,
+    path: url.replaceAll(/:\w+/g, 'x'),
     bytes: (bodyLimit ?? 0) - 100,
   }))
   t.ok(routes.length > 20)

@@ -58,7 +58,8 @@ async function cancelWhileItRuns(t: Test, client: Client) {
   const call = client.callTool(
     { name: 'blender_submit', arguments: work },
     {
-      ...{ signal: stop.signal, timeout: 600_000 },
+      signal: stop.signal,
+      timeout: 600_000,
       onprogress: ({ message = '' }) => {
         if (!/queue/.test(message)) stop.abort()
       },

@@ -67,8 +67,11 @@ async function signIn(t: Test, { portal }: Cluster) {
   const { clientId: client_id, clientSecret: client_secret } = made.body
   const obtainCode = async () => {
     const request = new URLSearchParams({
-      ...{ response_type: 'code', client_id, redirect_uri: redirectUri },
-      ...{ scope: 'profile offline_access', state: 'a state' },
+      response_type: 'code',
+      client_id,
+      redirect_uri: redirectUri,
+      scope: 'profile offline_access',
+      state: 'a state',
     }).toString()
     const first = await ada.get(`${portal}/oauth/authorize?${request}`)
     const answer =
@@ -78,7 +81,11 @@ async function signIn(t: Test, { portal }: Cluster) {
   const stranger = new Visitor()
   const exchange = (code: string) =>
     stranger.submit(`${portal}/api/oauth/token`, {
-      ...{ grant_type: 'authorization_code', client_id, client_secret, code, redirect_uri: redirectUri },
+      grant_type: 'authorization_code',
+      client_id,
+      client_secret,
+      code,
+      redirect_uri: redirectUri,
     })
   const userinfo = (bearer: string) =>
     ask('GET', `${portal}/api/oauth/userinfo`, { headers: { authorization: `Bearer ${bearer}` } })

@@ -89,9 +89,24 @@ t.test('as an image on a Docker engine: ordinary user, read-only root, data in a
   const inspect = (id: string, path: string) => docker('inspect', '--format', `{{${path}}}`, id).trim()
   const run = async () => {
     const id = docker(
-      ...['run', '--detach', '--network', 'host', '--read-only', '--tmpfs', '/tmp', '--cap-drop', 'ALL'],
-      ...['--security-opt', 'no-new-privileges', '--volume', 'gameyard:/var/lib/gameyard'],
-      ...['--env', `SERVICE_LISTEN__PORT=${port}`, '--env', 'SERVICE_LISTEN__HOST=127.0.0.1', 'gameyard'],
+      'run',
+      '--detach',
+      '--network',
+      'host',
+      '--read-only',
+      '--tmpfs',
+      '/tmp',
+      '--cap-drop',
+      'ALL',
+      '--security-opt',
+      'no-new-privileges',
+      '--volume',
+      'gameyard:/var/lib/gameyard',
+      '--env',
+      `SERVICE_LISTEN__PORT=${port}`,
+      '--env',
+      'SERVICE_LISTEN__HOST=127.0.0.1',
+      'gameyard',
     ).trim()
     await until(async () => {
       if (inspect(id, '.State.Running') === 'false') throw new Error(docker('logs', id))

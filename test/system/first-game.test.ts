@@ -20,8 +20,15 @@ t.test('a newcomer publishes a real game and plays it with a friend', async (t) 
       browser,
       server,
       [
-        ...['/', '/games', '/games/new', '/games/2048', '/games/2048/deploys', '/games/2048/settings'],
-        ...['/games/2048/integrate', '/settings', '/settings/tokens'],
+        '/',
+        '/games',
+        '/games/new',
+        '/games/2048',
+        '/games/2048/deploys',
+        '/games/2048/settings',
+        '/games/2048/integrate',
+        '/settings',
+        '/settings/tokens',
       ],
       'ada@example.org',
     )

@@ -39,8 +39,11 @@ if (group) t.teardown(() => until(() => rmdirSync(group) === undefined))
 
 /** The most files that an asset pack has (`limits.assetPackFiles`), with long names. */
 const PACK = Array.from({ length: 1000 }, (_, index) => ({
-  ...{ path: `textures/${'deep/'.repeat(20)}${index}.png`, size: 1000, contentType: 'image/png' },
-  ...{ sha256: index.toString(16).padStart(64, '0'), crc32: index },
+  path: `textures/${'deep/'.repeat(20)}${index}.png`,
+  size: 1000,
+  contentType: 'image/png',
+  sha256: index.toString(16).padStart(64, '0'),
+  crc32: index,
 }))
 
 /** Fills the account of the owner as far as its limits let it, and where there is none as far as years do. */
@@ -54,7 +57,9 @@ async function fill({ platform, owner }: World): Promise<void> {
   // As from before the files were counted.
   const uncounted = `kind = 'pack', file_count = null, file_bytes = null`
   await db.execute(`update assets set files = ?, description = ?, ${uncounted} where owner_id = ?`, [
-    ...[JSON.stringify(PACK), 'x'.repeat(2000), owner.browser.id],
+    JSON.stringify(PACK),
+    'x'.repeat(2000),
+    owner.browser.id,
   ])
   const message = { subject: 'About Game', text: 'x'.repeat(2000) }
   await db.transaction((em) => platform.app.moderation.messages.sendIn(em, owner.browser.id, message))

@@ -71,16 +71,24 @@ type World = Awaited<ReturnType<typeof inhabit>>
 /** The addresses of every GET route, about the game, by route; of some several. */
 async function addressesOf({ app, platform, game, deployId, picture, owner, remixed }: World) {
   const parameters: Record<string, string> = {
-    ...{ id: game.id, slug: SLUG, gameId: game.id, deployId, file: picture.url.split('/').at(-1), roomId: 'lobby' },
-    ...{ board: 'fastest', boardId: 'fastest', playerId: owner.id, path: 'game.js', key: 'slot', name: 'overview' },
-    ...{
-      token: 'x'.repeat(43),
-      provider: 'github',
-      purchaseId: 'pur_x',
-      group: 'games',
-      preset: 'walk',
-      part: '1.xml',
-    },
+    id: game.id,
+    slug: SLUG,
+    gameId: game.id,
+    deployId,
+    file: picture.url.split('/').at(-1),
+    roomId: 'lobby',
+    board: 'fastest',
+    boardId: 'fastest',
+    playerId: owner.id,
+    path: 'game.js',
+    key: 'slot',
+    name: 'overview',
+    token: 'x'.repeat(43),
+    provider: 'github',
+    purchaseId: 'pur_x',
+    group: 'games',
+    preset: 'walk',
+    part: '1.xml',
   }
   const sitemaps = [...(await platform.stranger.get('/sitemap.xml')).text.matchAll(/<loc>([^<]*)<\/loc>/g)]
   const redirect = encodeURIComponent(`${platform.app.origins.game(SLUG)}/auth/service/callback`)

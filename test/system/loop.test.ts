@@ -50,7 +50,11 @@ const UPLOADS: Record<string, string[]> = {
   ],
   'POST /games/:slug/settings/media': ['jpeg of scans', 'gif of frames'],
   'POST /games/:slug/deploys': [
-    ...['zip of small files', 'zip of deep folders', 'zip of ignore patterns', 'zip of zeros', 'random bytes'],
+    'zip of small files',
+    'zip of deep folders',
+    'zip of ignore patterns',
+    'zip of zeros',
+    'random bytes',
   ],
   'POST /api/assets': ['model of nodes', 'deep model', 'zip of small files', 'zip of zeros', 'random bytes'],
   'POST /assets/new': ['model of nodes', 'zip of small files'],
@@ -72,8 +76,11 @@ const BODIES: Record<string, string[]> = {
   ],
   'POST /api/ai/generate': ['a schema of 2000 parts', 'a deep schema', 'a schema whose pattern backtracks'],
   'POST /mcp': [
-    ...['a call with deep arguments', 'a call with many arguments', 'a batch of calls'],
-    ...['a call with a large file', 'a call with many files'],
+    'a call with deep arguments',
+    'a call with many arguments',
+    'a batch of calls',
+    'a call with a large file',
+    'a call with many files',
   ],
 }
 
@@ -94,7 +101,8 @@ function targetOf(owner: Owner, route: RouteEntry, address: string): Target {
   return {
     method: route.method,
     url: address,
-    ...{ body: plainly(body), query: plainly(querystring) },
+    body: plainly(body),
+    query: plainly(querystring),
     kind: isRaw ? 'none' : form ? 'form' : 'json',
     limit: route.bodyLimit ?? (form ? FORM_BYTES : JSON_BYTES),
     uploadLimit: route.bodyLimit ?? Number.MAX_SAFE_INTEGER,

@@ -21,10 +21,31 @@ import { timeLimit } from '../kit/time-limit.ts'
 t.setTimeout(timeLimit(600))
 
 const PAGES = [
-  ...['/', '/catalog', '/assets', '/games', '/messages', '/settings', '/settings/tokens', '/settings/credits'],
-  ...['/settings/storage', '/settings/saves', '/settings/messages', '/settings/connections', '/blender'],
-  ...['/admin/players', '/admin/games', '/admin/assets', '/admin/reports', '/admin/audit', '/admin/audit.jsonl'],
-  ...['/admin/approvals', '/admin/domains', '/settings/export', '/api/usage', '/api/games', '/api/tokens'],
+  '/',
+  '/catalog',
+  '/assets',
+  '/games',
+  '/messages',
+  '/settings',
+  '/settings/tokens',
+  '/settings/credits',
+  '/settings/storage',
+  '/settings/saves',
+  '/settings/messages',
+  '/settings/connections',
+  '/blender',
+  '/admin/players',
+  '/admin/games',
+  '/admin/assets',
+  '/admin/reports',
+  '/admin/audit',
+  '/admin/audit.jsonl',
+  '/admin/approvals',
+  '/admin/domains',
+  '/settings/export',
+  '/api/usage',
+  '/api/games',
+  '/api/tokens',
 ]
 const OF_A_GAME = ['', '/deploys', '/settings', '/settings/domains', '/players', '/scores', '/integrate']
 
@@ -83,7 +104,8 @@ function folderPlace(t: Test): TestPlace {
   mkdirSync(dataDir)
   const context = driverContext({ dataDir })
   return {
-    ...{ dataDir, secret: SECRET },
+    dataDir,
+    secret: SECRET,
     database: () => sqlite.create({ file: 'gameyard.db', durability: 'normal', busyTimeout: 5000 }, context),
     storage: () => local.create({ path: 'blobs', reserveBytes: 0 }, context),
   }
@@ -97,7 +119,8 @@ async function cloudPlace(t: Test) {
   const { dataDir } = folderPlace(t)
   const context = driverContext({ dataDir })
   const place: TestPlace = {
-    ...{ dataDir, secret: SECRET },
+    dataDir,
+    secret: SECRET,
     database: () => postgres.create({ url, poolSize: 4, ssl: 'off' }, context),
     storage: () => s3.create(bucket, context),
   }

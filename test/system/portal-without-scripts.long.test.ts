@@ -13,7 +13,9 @@ const PICTURE = resolve(import.meta.dirname, '../fixtures/media/photo.jpg')
 
 async function open(browser: Browser, { platform }: Showcase, player: PlayerClient | null, width = 1280) {
   const { page, context } = await openPage(browser, {
-    ...{ baseURL: platform.portal, javaScriptEnabled: false, viewport: { width, height: 900 } },
+    baseURL: platform.portal,
+    javaScriptEnabled: false,
+    viewport: { width, height: 900 },
   })
   const cookies = [...(player?.cookiesOf() ?? [])]
   await context.addCookies(cookies.map(([name, value]) => ({ name, value, url: platform.portal })))

@@ -80,7 +80,12 @@ const through = (port: number, name: string, path: string, headers: Record<strin
   new Promise<{ status: number; headers: Record<string, unknown> }>((done, fail) => {
     request(
       {
-        ...{ host: '127.0.0.1', port, servername: name, path, rejectUnauthorized: false, agent: false },
+        host: '127.0.0.1',
+        port,
+        servername: name,
+        path,
+        rejectUnauthorized: false,
+        agent: false,
         headers: { host: `${name}:${port}`, ...headers },
       },
       (answer) => {

@@ -598,23 +598,26 @@ async function settle(t: Test) {
   ]
   const things: Record<string, string | undefined> = {
     group: 'games',
-    ...{ slug: game.slug, deployId: deploy.body.deployId, sha256, file, roomId: 'lobby', token: 'x'.repeat(43) },
-    ...{
-      clientId: application.clientId,
-      playerId: owner.id,
-      provider: 'github',
-      mediaId: 'med_nowhere',
-      categoryId: 'overall',
-      gameId: game.id,
-      key: 'x'.repeat(22),
-      preset: 'walk',
-      purchaseId: 'pur_nowhere',
-      name: 'model.glb',
-      board: 'fastest',
-      boardId: 'fastest',
-      part: 'x.xml',
-      path: 'game.js',
-    },
+    slug: game.slug,
+    deployId: deploy.body.deployId,
+    sha256,
+    file,
+    roomId: 'lobby',
+    token: 'x'.repeat(43),
+    clientId: application.clientId,
+    playerId: owner.id,
+    provider: 'github',
+    mediaId: 'med_nowhere',
+    categoryId: 'overall',
+    gameId: game.id,
+    key: 'x'.repeat(22),
+    preset: 'walk',
+    purchaseId: 'pur_nowhere',
+    name: 'model.glb',
+    board: 'fastest',
+    boardId: 'fastest',
+    part: 'x.xml',
+    path: 'game.js',
   }
   const at = ({ path, origin }: Line): [url: string, options: RequestOptions] => {
     things.id = ids.find(([prefix]) => prefix.test(path))?.[1]
@@ -632,7 +635,11 @@ async function settle(t: Test) {
   const resource = { scope: 'games:read games:write', resource: `${platform.portal}/mcp` }
   const tools = await exchange(platform.stranger, application, await obtainCode(owner, application, resource))
   const { token: cliToken } = await platform.app.tokens.create({
-    ...{ playerId: owner.id, kind: 'cli', label: 'laptop', scopes: [], expiresInDays: null },
+    playerId: owner.id,
+    kind: 'cli',
+    label: 'laptop',
+    scopes: [],
+    expiresInDays: null,
   })
   const bearers: Record<string, Client> = {
     'api-token': program,

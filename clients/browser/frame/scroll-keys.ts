@@ -1,7 +1,14 @@
 /** Keys that scroll a page. */
 const SCROLLS: Readonly<Record<string, readonly [x: -1 | 0 | 1, y: -1 | 0 | 1]>> = {
-  ...{ ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] },
-  ...{ PageUp: [0, -1], PageDown: [0, 1], Home: [0, -1], End: [0, 1], ' ': [0, 1] },
+  ArrowUp: [0, -1],
+  ArrowDown: [0, 1],
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+  PageUp: [0, -1],
+  PageDown: [0, 1],
+  Home: [0, -1],
+  End: [0, 1],
+  ' ': [0, 1],
 }
 /** Elements that use these keys themselves. */
 const USES_KEYS =

@@ -203,6 +203,8 @@ const exceeds = (frame: string | ArrayBuffer, bytes: number): boolean =>
   (typeof frame === 'string' && frame.length * 3 > bytes && new TextEncoder().encode(frame).length > bytes)
 
 const keptOf = (frame: string | ArrayBuffer, isBound: boolean, isPing: boolean): Kept => ({
-  ...{ frame, isBound, isPing },
+  frame,
+  isBound,
+  isPing,
   bytes: sizeOf(frame),
 })

@@ -119,7 +119,9 @@ async function next(
   const base = change.base === undefined ? (now?.base ?? null) : change.base
   const former = now?.pending && now.pending.sequence === inFlight ? now.value : now?.pending?.former
   const pending = {
-    ...{ sequence: await changes.sequence(), setAt, offset },
+    sequence: await changes.sequence(),
+    setAt,
+    offset,
     ...(former ? { former } : {}),
     ...(isConflict ? { isConflict } : {}),
     ...(following.length > 0 ? { next: following } : {}),

@@ -91,7 +91,10 @@ export async function callFolderTool(
     const result = await deploy(
       api,
       {
-        ...{ game, build, stateFolder, signal },
+        game,
+        build,
+        stateFolder,
+        signal,
         ...(typeof message === 'string' ? { message } : {}),
         preview: preview === true,
       },

@@ -60,7 +60,11 @@ export async function serveFile(
     return
   }
   await send(request, response, {
-    ...{ file: found.file, size: found.size, modifiedMs: found.modifiedMs, headers, inject },
+    file: found.file,
+    size: found.size,
+    modifiedMs: found.modifiedMs,
+    headers,
+    inject,
     ...describe(found.path),
   })
 }

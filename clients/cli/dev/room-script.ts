@@ -13,8 +13,13 @@ const PAGE = '<!doctype html>\n<title>gameyard dev</title>\n'
 const MESSAGE = 'The room script of gameyard dev'
 
 const SILENT: DeployProgress = {
-  ...{ hashing() {}, resuming() {}, uploading() {}, advance() {} },
-  ...{ arrived() {}, waiting() {}, publishing() {} },
+  hashing() {},
+  resuming() {},
+  uploading() {},
+  advance() {},
+  arrived() {},
+  waiting() {},
+  publishing() {},
 }
 
 interface Parts {

@@ -136,7 +136,8 @@ async function openTables(options: MoveOptions, sourceOrm: MikroORM, identity: s
     const tables = tablesOf(sourceOrm, targetOrm)
     await assertTablesKnown(source.database, new Set(tables.map(({ name }) => name)))
     const side = (which: Side['which'], orm: MikroORM, { dialect }: DatabaseDriver): Side => ({
-      ...{ which, dialect },
+      which,
+      dialect,
       platform: orm.em.getPlatform(),
     })
     const sides = {

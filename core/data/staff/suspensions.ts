@@ -243,7 +243,10 @@ export class Suspensions<Thing> {
     const reason = changes.suspensionReason ?? null
     await em.nativeUpdate(entity, { id }, changes)
     await recordAction(em, this.#parts.clock, {
-      ...{ by, action: `${noun}.${did}`, target: { kind: noun, id }, reason },
+      by,
+      action: `${noun}.${did}`,
+      target: { kind: noun, id },
+      reason,
       before: { suspended: before.suspensionReason ?? null, appeal: before.appeal ?? null },
       after: { suspended: reason },
     })

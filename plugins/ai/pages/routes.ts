@@ -39,8 +39,13 @@ export const pages =
         bodyLimit: generationBytes(limits),
         schema: {
           body: Type.Object({
-            ...{ type: TypeName, prompt: Text, system: Text, schema: Text },
-            ...{ model: Text, aspectRatio: Text, imageSize: Text },
+            type: TypeName,
+            prompt: Text,
+            system: Text,
+            schema: Text,
+            model: Text,
+            aspectRatio: Text,
+            imageSize: Text,
           }),
         },
       },
@@ -86,7 +91,10 @@ export const pages =
         user: viewer,
         ...(status === undefined ? {} : { status }),
         body: playground({
-          ...{ form, available, answer, problem },
+          form,
+          available,
+          answer,
+          problem,
           request: asked,
           models: app.ai.models(form.type),
           portal: app.origins.portal,
@@ -111,7 +119,9 @@ function requestOf(form: PlaygroundForm): GenerateRequest | string {
     }
   }
   const request = {
-    ...{ type, prompt: prompt.replaceAll('\r\n', '\n'), maxOutputTokens: 4096 },
+    type,
+    prompt: prompt.replaceAll('\r\n', '\n'),
+    maxOutputTokens: 4096,
     ...(parsed === undefined ? {} : { schema: parsed }),
     ...(system.trim() && type !== 'image' ? { system } : {}),
     ...(model ? { model } : {}),

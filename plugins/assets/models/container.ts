@@ -31,8 +31,19 @@ const MOST_ELEMENTS = 60_000_000
 const MOST_UNPACKED_BYTES = 1024 ** 3
 /** The lists of the specification. Other keys of a file are vendor-specific. */
 const LISTS = [
-  ...['accessors', 'animations', 'buffers', 'bufferViews', 'cameras', 'images', 'materials', 'meshes', 'nodes'],
-  ...['samplers', 'scenes', 'skins', 'textures'],
+  'accessors',
+  'animations',
+  'buffers',
+  'bufferViews',
+  'cameras',
+  'images',
+  'materials',
+  'meshes',
+  'nodes',
+  'samplers',
+  'scenes',
+  'skins',
+  'textures',
 ]
 const WIDTHS: Record<string, number> = { SCALAR: 1, VEC2: 2, VEC3: 3, VEC4: 4, MAT2: 4, MAT3: 9, MAT4: 16 }
 

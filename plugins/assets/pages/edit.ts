@@ -40,7 +40,11 @@ export function readEdit(form: AssetForm): { changes: AssetChanges } | { problem
 }
 
 export const formOf = ({ title, slug, description, tags, license }: AssetRecord): AssetForm => ({
-  ...{ title, slug, description, tags: tags.join(', '), license: license ?? '' },
+  title,
+  slug,
+  description,
+  tags: tags.join(', '),
+  license: license ?? '',
 })
 
 /** The form for an asset's metadata. @param problems the errors of the last attempt, by field */

@@ -49,12 +49,18 @@ export function headersOf(
 ): string[] {
   const displays = /^(?:image|audio|video|model)\//.test(contentType)
   return [
-    ...['content-type', contentType],
-    ...['cache-control', cachingOf(asset, door)],
-    ...['x-content-type-options', 'nosniff'],
-    ...['content-security-policy', "sandbox; default-src 'none'"],
-    ...['accept-ranges', 'bytes'],
-    ...['content-disposition', disposition(displays ? 'inline' : 'attachment', name)],
+    'content-type',
+    contentType,
+    'cache-control',
+    cachingOf(asset, door),
+    'x-content-type-options',
+    'nosniff',
+    'content-security-policy',
+    "sandbox; default-src 'none'",
+    'accept-ranges',
+    'bytes',
+    'content-disposition',
+    disposition(displays ? 'inline' : 'attachment', name),
     ...(variant === null ? [] : ['x-service-variant', variant]),
     ...(shared ? Object.entries(CORS).flat() : ['cross-origin-resource-policy', 'same-origin']),
   ]

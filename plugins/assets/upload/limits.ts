@@ -4,7 +4,11 @@ import type { Limits } from '../limits.ts'
 export const uploadForms = ({ assetBytes, assetPackBytes }: Limits) => ({
   limits: {
     fileSize: Math.max(assetBytes, assetPackBytes),
-    ...{ files: 2, fields: 20, fieldSize: 20_000, parts: 22, headerPairs: 20 },
+    files: 2,
+    fields: 20,
+    fieldSize: 20_000,
+    parts: 22,
+    headerPairs: 20,
   },
   throwFileSizeLimit: false,
 })

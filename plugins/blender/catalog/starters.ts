@@ -76,7 +76,9 @@ export class Library {
   #starterOf({ id, kind, title, materials }: CatalogRecord): Starter {
     const named = (type: string, name: string) => ({ type, name })
     return {
-      ...{ id, kind, title },
+      id,
+      kind,
+      title,
       dataBlocks: [named('Object', id), named('Mesh', id), ...materials.map((name) => named('Material', name))],
       provenance: `Made by ${fileOf(id)}, part of Gameyard.`,
       license: 'CC0-1.0',

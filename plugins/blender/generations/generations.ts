@@ -78,9 +78,21 @@ export class GeneratedAssets {
       await blender.assertAdmissible(ownerId)
     }
     const row = {
-      ...{ id: newId('gen', clock.now()), ownerId, name: visibleText(name), parameters, starters, visibility },
-      ...{ template: template ?? null, prompt: prompt ?? null, round: 0, jobId: null, assetId: null },
-      ...{ status: 'writing' as const, errorCode: null, errorMessage: null, createdAt: clock.now() },
+      id: newId('gen', clock.now()),
+      ownerId,
+      name: visibleText(name),
+      parameters,
+      starters,
+      visibility,
+      template: template ?? null,
+      prompt: prompt ?? null,
+      round: 0,
+      jobId: null,
+      assetId: null,
+      status: 'writing' as const,
+      errorCode: null,
+      errorMessage: null,
+      createdAt: clock.now(),
     }
     if (prompt !== undefined) {
       await db.transaction(async (em) => {

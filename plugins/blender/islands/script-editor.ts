@@ -50,8 +50,16 @@ export function edit(field: HTMLTextAreaElement): void {
     state: EditorState.create({
       doc: field.value,
       extensions: [
-        ...[lineNumbers(), history(), drawSelection(), indentOnInput(), bracketMatching(), highlightActiveLine()],
-        ...[python(), indentUnit.of('    '), syntaxHighlighting(colours), theme],
+        lineNumbers(),
+        history(),
+        drawSelection(),
+        indentOnInput(),
+        bracketMatching(),
+        highlightActiveLine(),
+        python(),
+        indentUnit.of('    '),
+        syntaxHighlighting(colours),
+        theme,
         keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
         EditorView.contentAttributes.of({
           'aria-label': label?.firstChild?.textContent ?? 'Script',

@@ -12,12 +12,18 @@ export async function sendArtifact(
 ): Promise<FastifyReply> {
   const { name, size, sha256, contentType } = artifact
   const head = fileHead({ etag: `"${sha256}"`, size, isDocument: false }, [
-    ...['content-type', contentType],
-    ...['content-disposition', `${name === 'preview.png' ? 'inline' : 'attachment'}; filename="${name}"`],
-    ...['cache-control', 'private, no-cache'],
-    ...['accept-ranges', 'bytes'],
-    ...['x-content-type-options', 'nosniff'],
-    ...['content-security-policy', "sandbox; default-src 'none'"],
+    'content-type',
+    contentType,
+    'content-disposition',
+    `${name === 'preview.png' ? 'inline' : 'attachment'}; filename="${name}"`,
+    'cache-control',
+    'private, no-cache',
+    'accept-ranges',
+    'bytes',
+    'x-content-type-options',
+    'nosniff',
+    'content-security-policy',
+    "sandbox; default-src 'none'",
   ])
   return replyWithFile(request, reply, head, read)
 }

@@ -37,7 +37,12 @@ export function storedJobs(app: FastifyInstance, remove: StoredKind['remove']): 
       return jobs
         .filter(({ bytes }) => bytes > 0)
         .map(({ id, name, queuedAt, bytes }) => ({
-          ...{ kind: STORED_KIND, id, title: name, bytes, frees: bytes, removable: true },
+          kind: STORED_KIND,
+          id,
+          title: name,
+          bytes,
+          frees: bytes,
+          removable: true,
           createdAt: new Date(queuedAt).toISOString(),
           url: `${app.origins.studio}/blender/jobs/${id}`,
         }))

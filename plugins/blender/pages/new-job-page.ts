@@ -88,6 +88,8 @@ export function fieldsFrom(job: Job, script: string | null): Record<string, stri
   ])
   return {
     ...Object.fromEntries(parameters),
-    ...{ name: job.name, script: script ?? '', starter: job.starterAssets[0] ?? '' },
+    name: job.name,
+    script: script ?? '',
+    starter: job.starterAssets[0] ?? '',
   }
 }

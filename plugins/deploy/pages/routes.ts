@@ -47,7 +47,9 @@ export const pages: Routes = async (app) => {
     const { cursor } = request.query
     const { slug } = request.params
     return showDeploys(app, request, reply, {
-      ...{ slug, cursor, done: doneOf(slug, request.query) },
+      slug,
+      cursor,
+      done: doneOf(slug, request.query),
       published: request.query.published !== undefined,
     })
   })

@@ -9,7 +9,16 @@ export interface ScriptProblem {
 
 /** The exports that a room calls or reads. */
 export const ROOM_EXPORTS = [
-  ...['settings', 'open', 'join', 'message', 'binary', 'tick', 'leave', 'snapshot', 'restore', 'close'],
+  'settings',
+  'open',
+  'join',
+  'message',
+  'binary',
+  'tick',
+  'leave',
+  'snapshot',
+  'restore',
+  'close',
 ] as const
 
 /** The language version that the rooms' engine runs. */

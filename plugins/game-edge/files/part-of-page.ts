@@ -2,8 +2,17 @@ import type { IncomingHttpHeaders } from 'node:http'
 
 /** Destinations of requests for a part of a page (Fetch standard, section 2.2.5), which the start page never is. */
 const PARTS = new Set([
-  ...['script', 'style', 'image', 'font', 'audio', 'video', 'track', 'manifest'],
-  ...['worker', 'sharedworker', 'serviceworker'],
+  'script',
+  'style',
+  'image',
+  'font',
+  'audio',
+  'video',
+  'track',
+  'manifest',
+  'worker',
+  'sharedworker',
+  'serviceworker',
 ])
 
 /**

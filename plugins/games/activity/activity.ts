@@ -51,7 +51,8 @@ export class Activity {
     const ofGame = (id: string) =>
       inPages<StoredRow>((after, limit) =>
         db.query(`select ${COLUMNS} from game_activity where game_id = ? and id > ? order by id limit ?`, [
-          ...[id, after?.id ?? ''],
+          id,
+          after?.id ?? '',
           limit,
         ]),
       )
@@ -87,7 +88,11 @@ export class Activity {
     const people = rows.flatMap(({ author_kind, player_id }) => (author_kind === 'person' && player_id) || [])
     const names = await this.#parts.identity.players.namesOf([...new Set(people)])
     return rows.map((row) => ({
-      ...{ id: row.id, at: new Date(row.at).toISOString(), action: row.action, target: row.target, detail: row.detail },
+      id: row.id,
+      at: new Date(row.at).toISOString(),
+      action: row.action,
+      target: row.target,
+      detail: row.detail,
       by: {
         kind: row.author_kind,
         playerId: row.player_id,

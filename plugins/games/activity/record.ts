@@ -67,8 +67,16 @@ export async function recordActivity(
 ): Promise<void> {
   const at = clock.now()
   const row = {
-    ...{ id: newId('act', at), gameId, action, target, detail: detail?.slice(0, LONGEST_DETAIL) || null },
-    ...{ authorKind: kind, playerId, authorName: name?.slice(0, 120) ?? null, tool, at },
+    id: newId('act', at),
+    gameId,
+    action,
+    target,
+    detail: detail?.slice(0, LONGEST_DETAIL) || null,
+    authorKind: kind,
+    playerId,
+    authorName: name?.slice(0, 120) ?? null,
+    tool,
+    at,
   }
   if ('insert' in transaction) await transaction.insert(GameActivityRow, row)
   else
@@ -93,10 +101,18 @@ export type Fields = Record<string, unknown>
 export function fieldsOf(row: GameRow): Fields {
   const { multiplayer, ...settings } = row.settings
   return {
-    ...{ title: row.title, address: row.slug, home: row.externalUrl ?? null, description: row.description },
-    ...{ tags: row.tags.join(', '), visibility: row.requestedVisibility ?? row.visibility, playable: row.playable },
-    ...{ cover: row.coverId ?? null, ...settings },
-    ...{ rooms: multiplayer.enabled, guests: multiplayer.guests, maxPlayersPerRoom: multiplayer.maxPlayersPerRoom },
+    title: row.title,
+    address: row.slug,
+    home: row.externalUrl ?? null,
+    description: row.description,
+    tags: row.tags.join(', '),
+    visibility: row.requestedVisibility ?? row.visibility,
+    playable: row.playable,
+    cover: row.coverId ?? null,
+    ...settings,
+    rooms: multiplayer.enabled,
+    guests: multiplayer.guests,
+    maxPlayersPerRoom: multiplayer.maxPlayersPerRoom,
     // Rows of the time before this setting lack it.
     hostPatienceSeconds: multiplayer.hostPatienceSeconds ?? DEFAULT_SETTINGS.multiplayer.hostPatienceSeconds,
   }

@@ -96,8 +96,12 @@ function fitTitle(studio: Studio, text: string) {
   for (const size of TITLE.sizes) {
     const smallest = size === TITLE.sizes.at(-1)
     const built = paragraph(studio, text, {
-      ...{ size, weight: 750, font: 'display' as const, colour: INK },
-      ...{ width: SPLIT - MARGIN - 32, lines: TITLE.lines },
+      size,
+      weight: 750,
+      font: 'display' as const,
+      colour: INK,
+      width: SPLIT - MARGIN - 32,
+      lines: TITLE.lines,
     })
     if (built.unresolvedCodepoints().length > 0) {
       built.delete()

@@ -121,12 +121,18 @@ async function send(
 ): Promise<unknown> {
   // Users made these files. Whatever type a browser assumes, nothing in them runs.
   const head = fileHead({ etag: `"${item.sha256}"`, size: item.size, isDocument: false }, [
-    ...['content-type', item.contentType],
-    ...['content-security-policy', "sandbox; default-src 'none'"],
-    ...['x-content-type-options', 'nosniff'],
-    ...['cross-origin-resource-policy', item.isPublic ? 'cross-origin' : 'same-origin'],
-    ...['cache-control', item.isPublic ? cacheControl.immutable : 'private, no-cache'],
-    ...['accept-ranges', 'bytes'],
+    'content-type',
+    item.contentType,
+    'content-security-policy',
+    "sandbox; default-src 'none'",
+    'x-content-type-options',
+    'nosniff',
+    'cross-origin-resource-policy',
+    item.isPublic ? 'cross-origin' : 'same-origin',
+    'cache-control',
+    item.isPublic ? cacheControl.immutable : 'private, no-cache',
+    'accept-ranges',
+    'bytes',
   ])
   return replyWithFile(request, reply, head, (range) =>
     open(range).catch((error: unknown) => {

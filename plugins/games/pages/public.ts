@@ -104,7 +104,10 @@ export const publicPages: Routes = async (app) => {
     if (game.isolated) reply.header('cross-origin-embedder-policy', 'require-corp')
     if (game.suspended && game.ownerId !== viewer?.id) {
       return renderPage(reply, {
-        ...{ title: 'Suspended', current: '/catalog', status: 451, user: viewer },
+        title: 'Suspended',
+        current: '/catalog',
+        status: 451,
+        user: viewer,
         body: suspendedForOthers(),
       })
     }

@@ -58,7 +58,15 @@ export const queuePages: Routes = async (app) => {
       status: refused?.status ?? 200,
       flash: refused ? { tone: 'error', message: refused.message } : flashOf(outcome, undone !== undefined),
       body: QueuePage({
-        ...{ cases, count, page, perPage: LISTED, current, details, owner, names, mayDecide },
+        cases,
+        count,
+        page,
+        perPage: LISTED,
+        current,
+        details,
+        owner,
+        names,
+        mayDecide,
         mayDisable: owner !== null && (viewer?.role === 'admin' ? owner.id !== playerId : owner.role === 'player'),
       }),
     })

@@ -165,10 +165,21 @@ export class Decisions {
     const others = action === 'disable' && ownerId !== null ? await close({ ownerId }) : 0
     const reports = action === 'write' ? 0 : count + others
     const decided = {
-      ...{ id, ownerId, action, changed: changes, message: words || null, actorId: by.id, reports, at },
+      id,
+      ownerId,
+      action,
+      changed: changes,
+      message: words || null,
+      actorId: by.id,
+      reports,
+      at,
     }
     await em.insert(ReportDecision, {
-      ...{ ...decided, targetKind: ref.kind, targetId: ref.id, toldAt: null, undoneAt: null },
+      ...decided,
+      targetKind: ref.kind,
+      targetId: ref.id,
+      toldAt: null,
+      undoneAt: null,
     })
     await jobs.enqueue(em, {
       name: TELL,
@@ -252,7 +263,9 @@ function mustBePossible(action: DecisionAction, target: Target | null, words: st
 
 /** Selects later decisions that upheld what this one did, and stand. */
 const laterThan = ({ id, action, targetId, ownerId }: ReportDecision) => ({
-  ...{ id: { $gt: id }, action, undoneAt: null },
+  id: { $gt: id },
+  action,
+  undoneAt: null,
   ...(action === 'suspend' ? { targetId } : { ownerId: ownerId ?? null }),
 })
 

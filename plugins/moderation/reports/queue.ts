@@ -78,7 +78,10 @@ export async function readCases(
     rows.map(({ target_id }) => target_id),
   )
   return rows.map((row) => ({
-    ...{ kind: row.target_kind, id: row.target_id, reports: Number(row.reports), urgent: Number(row.urgent) === 1 },
+    kind: row.target_kind,
+    id: row.target_id,
+    reports: Number(row.reports),
+    urgent: Number(row.urgent) === 1,
     categories: counts.filter(({ target_id }) => target_id === row.target_id).map(({ category }) => category),
     firstAt: new Date(row.first_at),
   }))
@@ -135,13 +138,20 @@ export class Queue {
     )
     return {
       reports: reports.map((row) => ({
-        ...{ category: row.category, text: row.text, at: new Date(row.created_at), reporterId: row.reporter_id },
+        category: row.category,
+        text: row.text,
+        at: new Date(row.created_at),
+        reporterId: row.reporter_id,
         history: histories.get(row.reporter_key) ?? { upheld: 0, dismissed: 0 },
       })),
       owner: (ownerId && (await this.#tallies('owner_id', [ownerId])).get(ownerId)) || { upheld: 0, dismissed: 0 },
       decisions: decisions.map((row) => ({
-        ...{ id: row.id, action: row.action, targetId: row.target_id, message: row.message },
-        ...{ at: new Date(row.at), undone: row.undone_at !== null },
+        id: row.id,
+        action: row.action,
+        targetId: row.target_id,
+        message: row.message,
+        at: new Date(row.at),
+        undone: row.undone_at !== null,
       })),
     }
   }

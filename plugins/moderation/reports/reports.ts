@@ -64,8 +64,17 @@ export class Reports {
     for (let tries = 0; tries < TRIES; tries++) {
       const changes = { category, text: words, updatedAt: now }
       const added = {
-        ...{ id: newId('rep', now), targetKind: kind, targetId: id, ownerId, reporterId: reporter.playerId },
-        ...{ reporterKey, openKey, state: 'open' as const, decisionId: null, createdAt: now, decidedAt: null },
+        id: newId('rep', now),
+        targetKind: kind,
+        targetId: id,
+        ownerId,
+        reporterId: reporter.playerId,
+        reporterKey,
+        openKey,
+        state: 'open' as const,
+        decisionId: null,
+        createdAt: now,
+        decidedAt: null,
         ...changes,
       }
       try {

@@ -112,7 +112,11 @@ export class Targets {
   #ofGame(game: Game, isDeleted = false): Target {
     const shown = !isDeleted && this.#app.games.isReady(game) && new URL(game.url).origin !== this.#app.origins.portal
     return {
-      ...{ kind: 'game', id: game.id, title: game.title, ownerId: game.ownerId, page: `/games/${game.slug}` },
+      kind: 'game',
+      id: game.id,
+      title: game.title,
+      ownerId: game.ownerId,
+      page: `/games/${game.slug}`,
       createdAt: game.createdAt,
       suspended: game.suspended?.reason ?? null,
       look: shown ? { frame: game.url } : null,
@@ -128,7 +132,11 @@ export class Targets {
           ? { audio: `${page}/file` }
           : { image: asset.kind === 'image' ? `${page}/file` : `${page}/thumbnail` }
     return {
-      ...{ kind: 'asset', id: asset.id, title: asset.title, ownerId: asset.ownerId, page },
+      kind: 'asset',
+      id: asset.id,
+      title: asset.title,
+      ownerId: asset.ownerId,
+      page,
       createdAt: asset.createdAt,
       suspended: asset.suspended?.reason ?? null,
       look,
@@ -147,7 +155,12 @@ const ofPlayer = ({
   imageUrl: string
   createdAt: string
 }): Target => ({
-  ...{ kind: 'player', id, title: name, ownerId: id, page: `/players/${id}`, createdAt },
+  kind: 'player',
+  id,
+  title: name,
+  ownerId: id,
+  page: `/players/${id}`,
+  createdAt,
   suspended: null,
   look: { image: new URL(imageUrl).pathname },
 })

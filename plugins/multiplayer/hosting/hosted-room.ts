@@ -79,7 +79,10 @@ export class HostedRoom implements CoalescedWriter {
     this.#onLost = parts.onLost
     this.#clock = parts.clock
     this.room = new Room(roomId, {
-      ...{ clock: parts.clock, limits: parts.limits, newToken: parts.newToken, durable: parts.store !== null },
+      clock: parts.clock,
+      limits: parts.limits,
+      newToken: parts.newToken,
+      durable: parts.store !== null,
       wake: () => parts.wake(this),
       onEmpty: () => parts.onEmpty(this),
     })

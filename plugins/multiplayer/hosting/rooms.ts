@@ -176,7 +176,9 @@ export class Rooms {
   #make(gameId: string, roomId: string, { store = null, ...options }: RoomOptions): HostedRoom {
     const { clock, log, coalescer } = this.#parts
     const hosted = new HostedRoom(gameId, roomId, {
-      ...{ clock, log, store },
+      clock,
+      log,
+      store,
       limits: this.#roomLimits(options),
       newToken: () => randomText(16),
       wake: (room) => coalescer.schedule(room),
@@ -191,7 +193,8 @@ export class Rooms {
   #startScript(hosted: HostedRoom, script: RoomScript, data: string | null): void {
     const gameId = gameOf(hosted.gameId)
     const running = this.#parts.scripts.start(hosted.room, script, data, {
-      ...{ gameId, isPreview: gameId !== hosted.gameId },
+      gameId,
+      isPreview: gameId !== hosted.gameId,
       onFailed: () => this.#endForAll(hosted, CLOSE.failed, 'room_failed'),
       onSnapshot: (snapshot) => hosted.keepScript(snapshot),
     })

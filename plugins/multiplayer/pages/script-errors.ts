@@ -37,7 +37,11 @@ export function lastErrors(rooms: RoomInfo[], lines: LogLine[]): ScriptError[] {
   const ofLog = lines
     .filter(({ level, line }) => level === 'error' && line !== null)
     .map(({ text, line, column, at, roomId, deployId }) => ({
-      ...{ text, line, column, roomId, deployId },
+      text,
+      line,
+      column,
+      roomId,
+      deployId,
       at: new Date(at).getTime(),
     }))
   const different = new Map<string, ScriptError>()

@@ -17,6 +17,12 @@ export interface RoomLimits {
 
 /** Close codes of RFC 6455 section 7.4 and its registry, and private ones. */
 export const CLOSE = {
-  ...{ policy: 1008, restart: 1012, slow: 1013 },
-  ...{ kicked: 4001, resumed: 4002, failed: 4010, suspended: 4011, replaced: 4012 },
+  policy: 1008,
+  restart: 1012,
+  slow: 1013,
+  kicked: 4001,
+  resumed: 4002,
+  failed: 4010,
+  suspended: 4011,
+  replaced: 4012,
 } as const

@@ -179,7 +179,12 @@ export class Members {
   /** Returns what another node needs, beside the room's rules. @param numbers of the players' last frames, if known */
   save(numbers: ReadonlyMap<string, number> | null): Omit<Roster, 'host' | 'locked'> {
     const members = Array.from(this.byId.values(), ({ account, id, index, joinedAt, resumeToken, data, taken }) => ({
-      ...{ account, id, index, resumeToken, data, taken },
+      account,
+      id,
+      index,
+      resumeToken,
+      data,
+      taken,
       joinedAt: joinedAt.toISOString(),
       ...(numbers ? { sequence: numbers.get(id) as number } : {}),
     }))

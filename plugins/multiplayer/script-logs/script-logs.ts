@@ -207,6 +207,13 @@ function droppedLine(gameId: string, { lines, dropped }: Pending, now: Date): Ro
 }
 
 const lineOf = ({ id, at, level, roomId, deployId, text, line, columnNumber, stack }: RoomLogLine): LogLine => ({
-  ...{ id, at: at.toISOString(), level, roomId, deployId, text },
-  ...{ line: line ?? null, column: columnNumber ?? null, stack: stack ?? null },
+  id,
+  at: at.toISOString(),
+  level,
+  roomId,
+  deployId,
+  text,
+  line: line ?? null,
+  column: columnNumber ?? null,
+  stack: stack ?? null,
 })

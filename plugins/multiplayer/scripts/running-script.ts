@@ -221,7 +221,9 @@ export class RunningScript implements ScriptEvents, ThreadRoom {
       this.#thread = threads.take(this.#parts.gameId)
       this.#number = this.#thread.open(this, {
         roomId: this.#room.id,
-        ...{ source, path, limits },
+        source,
+        path,
+        limits,
         seed: [0, 4, 8, 12].map((at) => seed.readInt32LE(at)),
         players: this.#room.capacity,
         event: this.#snapshot === null ? `"o",${present}` : `"R",${present},${this.#snapshot}`,

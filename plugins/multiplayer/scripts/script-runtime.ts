@@ -74,8 +74,12 @@ export class ScriptRuntime {
     { gameId, isPreview, onFailed, onSnapshot }: StartOptions,
   ): RunningScript {
     return new RunningScript(room, script, snapshot, {
-      ...{ gameId, isPreview },
-      ...{ clock: this.#parts.clock, limits: this.#limits, threads: this.#threads, services: this.#services },
+      gameId,
+      isPreview,
+      clock: this.#parts.clock,
+      limits: this.#limits,
+      threads: this.#threads,
+      services: this.#services,
       log: (line) => this.logs.append(gameId, [line]),
       onFailed: (failure) => {
         this.#parts.log.info({ gameId, room: room.id, reason: failure.reason }, 'a room ended: its script failed')

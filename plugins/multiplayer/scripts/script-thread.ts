@@ -67,9 +67,16 @@ export class ScriptThread {
     this.#callMs = callMs
     this.#onGone = onGone
     this.#worker = new Worker(program, {
-      ...{ eval: true, name: 'room scripts', resourceLimits: HEAP, workerData: this.#watch.buffer },
+      eval: true,
+      name: 'room scripts',
+      resourceLimits: HEAP,
+      workerData: this.#watch.buffer,
       // Nothing of the server is in the thread.
-      ...{ env: {}, argv: [], execArgv: [], stdin: false, trackUnmanagedFds: true },
+      env: {},
+      argv: [],
+      execArgv: [],
+      stdin: false,
+      trackUnmanagedFds: true,
     }) as MeasurableWorker
     this.#worker.unref()
     this.#worker.on('message', (message: FromThread) => this.#receive(message))

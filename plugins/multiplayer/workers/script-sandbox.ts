@@ -29,7 +29,14 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1
 const OPENING_MS = { any: 200, each: 2000 / 2 ** 20 }
 /** A room without a script, as the thread's first. */
 const WARM_UP: OpenRoom = {
-  ...{ t: 'open', room: 0, roomId: '', source: '', path: '', seed: [1, 2, 3, 4], players: 1, event: '"o",[],{}' },
+  t: 'open',
+  room: 0,
+  roomId: '',
+  source: '',
+  path: '',
+  seed: [1, 2, 3, 4],
+  players: 1,
+  event: '"o",[],{}',
   limits: { memoryBytes: 2 ** 24, callMs: 60_000, share: 1, stateBytes: 1024, frameBytes: 1024 },
 }
 

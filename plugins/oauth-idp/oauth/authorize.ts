@@ -210,7 +210,14 @@ export const authorizeRoutes: Routes = async (app) => {
     await mustNotBeSuspended(client)
     const authTime = await identity.sessions.startedAt(credentialId)
     return identity.codes.issue({
-      ...{ clientId, playerId, consentId, redirectUri, scope, codeChallenge, nonce, authTime },
+      clientId,
+      playerId,
+      consentId,
+      redirectUri,
+      scope,
+      codeChallenge,
+      nonce,
+      authTime,
       resource: resource?.uri ?? null,
     })
   }

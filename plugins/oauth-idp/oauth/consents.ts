@@ -81,7 +81,10 @@ export class Consents {
       const all = [...new Set([...earlier, ...given])].sort().join(' ')
       if (asked && (all !== row.scope || !row.asked)) {
         await execute('update oauth_consents set scope = ?, asked = ?, updated_at = ? where id = ?', [
-          ...[all, true, now, row.id],
+          all,
+          true,
+          now,
+          row.id,
         ])
       }
       return row.id

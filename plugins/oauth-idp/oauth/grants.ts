@@ -87,8 +87,15 @@ export class Grants {
     const refreshToken = successor ?? REFRESH_TOKEN_PREFIX + randomText(32)
     const refreshEnds = new Date(this.#clock.now().getTime() + REFRESH_TOKEN_DAYS * DAY_MS)
     await statements.execute(INSERT_REFRESH, [
-      ...[hashSecret(refreshToken), clientId, playerId, consentId],
-      ...[grant.scope.join(' '), grantId, authTime, refreshEnds, resource],
+      hashSecret(refreshToken),
+      clientId,
+      playerId,
+      consentId,
+      grant.scope.join(' '),
+      grantId,
+      authTime,
+      refreshEnds,
+      resource,
     ])
     return { accessToken, refreshToken }
   }
@@ -100,8 +107,15 @@ export class Grants {
     const accessToken = ACCESS_TOKEN_PREFIX + randomText(32)
     const accessEnds = new Date(now.getTime() + ACCESS_TOKEN_SECONDS * 1000)
     await statements.execute(INSERT_ACCESS, [
-      ...[newId('oat', now), hashSecret(accessToken), clientId, playerId, consentId],
-      ...[scope.join(' '), grantId, accessEnds, resource],
+      newId('oat', now),
+      hashSecret(accessToken),
+      clientId,
+      playerId,
+      consentId,
+      scope.join(' '),
+      grantId,
+      accessEnds,
+      resource,
     ])
     return accessToken
   }
@@ -135,7 +149,10 @@ export class Grants {
     let [lastEnd, lastHash] = [new Date(0), '']
     while (!signal?.aborted) {
       const codes = await this.#db.query<{ hash: string; expires_at: number; counts: number }>(OVER, [
-        ...[longAgo, lastEnd, lastHash, CODES_AT_ONCE],
+        longAgo,
+        lastEnd,
+        lastHash,
+        CODES_AT_ONCE,
       ])
       const gone = codes.filter(({ counts }) => !counts).map(({ hash }) => hash)
       if (gone.length > 0) await this.#db.em().nativeDelete(AuthorizationCode, { codeHash: { $in: gone } })

@@ -26,7 +26,9 @@ export const logoutRoutes: Routes = async (app) => {
   app.get(
     '/oauth/logout',
     {
-      ...{ config: { auth: 'optional', page: true }, constraints, schema: { querystring: LogoutRequest } },
+      config: { auth: 'optional', page: true },
+      constraints,
+      schema: { querystring: LogoutRequest },
       onRequest: refusePrefetch,
     },
     async (request, reply) => {

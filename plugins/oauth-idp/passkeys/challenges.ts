@@ -55,8 +55,14 @@ export class PasskeyChallenges {
     const bytes = Buffer.from(challenge, 'base64url')
     const now = clock.now()
     return spendOnce(db.em(), OneTimeToken, {
-      ...{ id: newId('ott', now), tokenHash: hashSecret(bytes.toString('base64url')), purpose: 'passkey' },
-      ...{ playerId: null, email: null, data: null, createdAt: now, expiresAt: new Date(expiryOf(bytes)) },
+      id: newId('ott', now),
+      tokenHash: hashSecret(bytes.toString('base64url')),
+      purpose: 'passkey',
+      playerId: null,
+      email: null,
+      data: null,
+      createdAt: now,
+      expiresAt: new Date(expiryOf(bytes)),
     })
   }
 

@@ -114,7 +114,12 @@ export class Passkeys {
     if (!verified || !registrationInfo || !(await this.#challenges.spend(answered))) return notVerified()
     const { id, publicKey, counter, transports } = registrationInfo.credential
     const row = {
-      ...{ id, playerId, counter: storable(counter), label: name, lastUsedAt: null, createdAt: clock.now() },
+      id,
+      playerId,
+      counter: storable(counter),
+      label: name,
+      lastUsedAt: null,
+      createdAt: clock.now(),
       publicKey: Buffer.from(publicKey).toString('base64url'),
       transports: transports ?? [],
       rpId: this.#rpId,

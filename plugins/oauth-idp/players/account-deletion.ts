@@ -58,7 +58,10 @@ export class AccountDeletion {
     )
     this.exporters.set('connectedAccounts', async (playerId) =>
       (await db.em().find(UpstreamAccount, { playerId })).map(({ provider, subject, label, createdAt }) => ({
-        ...{ provider, subject, label, createdAt },
+        provider,
+        subject,
+        label,
+        createdAt,
       })),
     )
     this.exporters.set('connectedGames', async (playerId) =>

@@ -55,7 +55,13 @@ export class OneTimeTokens {
     await em.upsert(
       OneTimeToken,
       {
-        ...{ id: newId('ott', createdAt), tokenHash: hashSecret(token), purpose, playerId, email, data, createdAt },
+        id: newId('ott', createdAt),
+        tokenHash: hashSecret(token),
+        purpose,
+        playerId,
+        email,
+        data,
+        createdAt,
         expiresAt: new Date(createdAt.getTime() + lifeMs),
       },
       { onConflictFields: ['tokenHash'], onConflictAction: 'ignore' },

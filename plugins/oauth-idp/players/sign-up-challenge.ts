@@ -71,8 +71,11 @@ export class SignUpChallenge {
     const target = await this.#context.hashing.run(address, () => attempt(answer, salt, ITERATIONS))
     const expiresAt = this.#context.clock.now().getTime() + LIFE_MS
     const claims: Claims = {
-      ...{ salt: salt.toString('base64url'), target: target.toString('base64url') },
-      ...{ iterations: ITERATIONS, answers: ANSWERS, expiresAt },
+      salt: salt.toString('base64url'),
+      target: target.toString('base64url'),
+      iterations: ITERATIONS,
+      answers: ANSWERS,
+      expiresAt,
     }
     const payload = Buffer.from(JSON.stringify(claims)).toString('base64url')
     return {
@@ -105,8 +108,14 @@ export class SignUpChallenge {
     if (!isCurrent || Number(answer) >= claims.answers) throw new ChallengeInvalid()
     // A wrong answer uses the challenge up. Otherwise the server would compute the attempts of a visitor who guesses.
     const isFirst = await spendOnce(this.#context.db.em(), OneTimeToken, {
-      ...{ id: newId('ott', now), tokenHash: hashSecret(claims.salt), purpose: 'sign-up-work' },
-      ...{ playerId: null, email: null, data: null, createdAt: now, expiresAt: new Date(claims.expiresAt) },
+      id: newId('ott', now),
+      tokenHash: hashSecret(claims.salt),
+      purpose: 'sign-up-work',
+      playerId: null,
+      email: null,
+      data: null,
+      createdAt: now,
+      expiresAt: new Date(claims.expiresAt),
     })
     if (!isFirst) throw new ChallengeInvalid()
     const salt = Buffer.from(claims.salt, 'base64url')

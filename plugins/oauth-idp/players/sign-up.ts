@@ -142,8 +142,17 @@ export class SignUp {
     if (!(await hasher.verify(password, passwordHash, waiting.tokenHash))) throw new InvalidCredentials()
     const createdAt = clock.now()
     const row: NewRow = {
-      ...{ id: newId('ply', createdAt), email: waiting.email, emailVerified: true, name, avatar: null, passwordHash },
-      ...{ guest: false, isAdmin: false, disabled: false, epoch: 0, createdAt },
+      id: newId('ply', createdAt),
+      email: waiting.email,
+      emailVerified: true,
+      name,
+      avatar: null,
+      passwordHash,
+      guest: false,
+      isAdmin: false,
+      disabled: false,
+      epoch: 0,
+      createdAt,
     }
     const guestId = waiting.playerId ?? undefined
     return { player: await this.#write(row, { invitationHash: invitation, guestId, waiting }), wayBack }
@@ -159,8 +168,17 @@ export class SignUp {
     if (!this.takesGuests) throw new GuestsNotWelcome()
     const createdAt = clock.now()
     const row: NewRow = {
-      ...{ id: newId('ply', createdAt), email: null, emailVerified: false, name: normaliseName(name), avatar: null },
-      ...{ passwordHash: null, guest: true, isAdmin: false, disabled: false, epoch: 0, createdAt },
+      id: newId('ply', createdAt),
+      email: null,
+      emailVerified: false,
+      name: normaliseName(name),
+      avatar: null,
+      passwordHash: null,
+      guest: true,
+      isAdmin: false,
+      disabled: false,
+      epoch: 0,
+      createdAt,
     }
     await rateLimiter.take(`sign-up/${address}`, signUpsPerMinute, 60_000)
     await this.challenge.accept(work, address)

@@ -18,7 +18,11 @@ const TokenParams = Type.Object({ token: Type.String() })
 const ReturnTo = Type.Object({ returnTo: Type.Optional(Type.String()) })
 /** What a provider answers when the player went back, or could not be asked (RFC 6749 4.1.2.1, OpenID Connect 3.1.2.6). */
 const DECLINED: ReadonlySet<unknown> = new Set([
-  ...['access_denied', 'login_required', 'consent_required', 'interaction_required', 'account_selection_required'],
+  'access_denied',
+  'login_required',
+  'consent_required',
+  'interaction_required',
+  'account_selection_required',
 ])
 
 /** The most characters of a provider's reason that are shown. */

@@ -136,8 +136,10 @@ const KINDS: Record<string, (config: ProviderConfig) => Kind> = {
       scope: ['identify', 'email'],
       credentials: {
         auth: {
-          ...{ authorizeHost: issuer, authorizePath: '/oauth2/authorize' },
-          ...{ tokenHost: issuer, tokenPath: '/api/oauth2/token' },
+          authorizeHost: issuer,
+          authorizePath: '/oauth2/authorize',
+          tokenHost: issuer,
+          tokenPath: '/api/oauth2/token',
         },
       },
       async profile(_flow, accessToken) {

@@ -158,8 +158,17 @@ export class Upstream {
     if (email) mustNotBeBlocked(email, this.#context.blockedEmailDomains)
     const createdAt = clock.now()
     const row: NewRow = {
-      ...{ id: newId('ply', createdAt), email, emailVerified: email !== null, name: nameOf(profile), avatar: null },
-      ...{ passwordHash: null, guest: false, isAdmin: false, disabled: false, epoch: 0, createdAt },
+      id: newId('ply', createdAt),
+      email,
+      emailVerified: email !== null,
+      name: nameOf(profile),
+      avatar: null,
+      passwordHash: null,
+      guest: false,
+      isAdmin: false,
+      disabled: false,
+      epoch: 0,
+      createdAt,
     }
     const { subject } = profile
     await db.transaction(async (em) => {

@@ -125,7 +125,10 @@ inFull(t)?.test('a name becomes a figure that walks, without leaving the termina
   t.match(prompted, { code: 0, stdout: /^The script is being written\.\nNext: gameyard blender watch gen_\w{26}\n$/ })
   const generation = /gen_\w+/.exec(prompted.stdout)?.[0] as string
   t.match(await mine.json('blender', 'watch', generation), {
-    ...{ id: generation, status: 'completed', assetId: /^ast_/, rounds: 2 },
+    id: generation,
+    status: 'completed',
+    assetId: /^ast_/,
+    rounds: 2,
     job: { status: 'completed', name: 'Small cone' },
   })
 })

@@ -366,7 +366,9 @@ inFull(t)?.test('the owner cleans a board, and removes it', async (t) => {
     stderr: /--min is a number, and few is none/,
   })
   t.match(await json('games', 'boards', 'set', 'laps', ...game, '--title', 'Laps', '--keep', 'sum', '--min', '1'), {
-    ...{ id: 'laps', keep: 'sum', min: 1 },
+    id: 'laps',
+    keep: 'sum',
+    min: 1,
   })
   t.match(await json('games', 'boards', 'set', 'laps', ...game, '--min', 'none'), { title: 'Laps', min: null })
   t.match(await gameyard('scores', 'list', 'laps', ...game), { code: 0, stdout: /Nobody is on this board yet/ })

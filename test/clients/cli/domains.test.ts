@@ -11,7 +11,7 @@ t.test('a domain is brought, verified, made the main one and given up from the c
   const env = { SERVICE_API_TOKEN: await platform.token(), SERVICE_BASE_URL: platform.server.portal }
   const { gameyard, json } = machine(t, env)
   await json('games', 'create', '--title', 'Duo', '--description', 'Two dots.')
-  const domains = (...words: string[]) => [...['games', 'domains'], ...words, '--game', 'duo']
+  const domains = (...words: string[]) => ['games', 'domains', ...words, '--game', 'duo']
 
   await inFull(t)?.test('there is none at first, and none for all names', async (t) => {
     t.match(await gameyard(...domains('list')), { code: 0, stdout: /has no domain of its own/ })

@@ -39,9 +39,14 @@ t.test('without bubblewrap it runs nothing, and says what is missing', async (t)
   const executor = await subprocess.create({ ...settings, command }, driverContext({ dataDir }))
   t.match(await executor.check(), { available: false, reason: /bubblewrap/ })
   const run = {
-    ...{ id: 'x', files: [{ path: 'main.py', content: '' }], main: 'main.py', artifacts: [], output: dataDir },
+    id: 'x',
+    files: [{ path: 'main.py', content: '' }],
+    main: 'main.py',
+    artifacts: [],
+    output: dataDir,
     limits: { timeoutSeconds: 5, artifactBytes: 1, logBytes: 1 },
-    ...{ signal: new AbortController().signal, onLine: () => {} },
+    signal: new AbortController().signal,
+    onLine: () => {},
   }
   await t.rejects(executor.run(run), { code: /blender_unavailable/i })
 })
@@ -55,9 +60,14 @@ t.test('with unsafe: true it runs without a sandbox, in so many words', async (t
   // A start of Blender may take twenty times as long beside other work.
   const run = (script: string, timeoutSeconds = 240) =>
     executor.run({
-      ...{ id: 'unsafe', files: [{ path: 'main.py', content: script }], main: 'main.py', artifacts: ['a.txt'], output },
+      id: 'unsafe',
+      files: [{ path: 'main.py', content: script }],
+      main: 'main.py',
+      artifacts: ['a.txt'],
+      output,
       limits: { timeoutSeconds, artifactBytes: 1000, logBytes: 100_000 },
-      ...{ signal: new AbortController().signal, onLine: () => {} },
+      signal: new AbortController().signal,
+      onLine: () => {},
     })
   t.match(await run("import sys; open(sys.argv[-1] + '/a.txt', 'w').write('hello')"), {
     ending: 'exited',

@@ -24,7 +24,11 @@ export async function startChromium(
   return {
     async newContext({ width, height, colorScheme, cookies }) {
       const context = await browser.newContext({
-        ...{ viewport: { width, height }, colorScheme, reducedMotion: 'reduce', ignoreHTTPSErrors: true, proxy },
+        viewport: { width, height },
+        colorScheme,
+        reducedMotion: 'reduce',
+        ignoreHTTPSErrors: true,
+        proxy,
       })
       await context.addCookies(cookies.map((cookie) => ({ ...cookie, sameSite: 'Lax' })))
       return contextOf(context)

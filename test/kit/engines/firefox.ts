@@ -31,8 +31,13 @@ export async function startFirefox({ names, graphics = false, firefoxPreferences
   const display = graphics ? await startDisplay() : null
   const launch = async (colorScheme: Scheme) => {
     const browser = await puppeteer.launch({
-      ...{ browser: 'firefox', executablePath, headless: !display, acceptInsecureCerts: true, defaultViewport: null },
-      ...{ timeout: timeLimit(120), protocolTimeout: timeLimit(180) },
+      browser: 'firefox',
+      executablePath,
+      headless: !display,
+      acceptInsecureCerts: true,
+      defaultViewport: null,
+      timeout: timeLimit(120),
+      protocolTimeout: timeLimit(180),
       ...(display ? { env: { ...process.env, DISPLAY: display.name } } : {}),
       extraPrefsFirefox: {
         ...preferences(proxyPort, colorScheme),

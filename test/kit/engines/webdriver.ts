@@ -8,8 +8,15 @@ type Reference = { [ELEMENT]: string }
 
 /** The code points of keys that are no characters (WebDriver, section 17.4.2). */
 const KEYS: Record<string, string> = {
-  ...{ Backspace: '\uE003', Tab: '\uE004', Enter: '\uE007', Escape: '\uE00C', Space: ' ' },
-  ...{ ArrowLeft: '\uE012', ArrowUp: '\uE013', ArrowRight: '\uE014', ArrowDown: '\uE015' },
+  Backspace: '\uE003',
+  Tab: '\uE004',
+  Enter: '\uE007',
+  Escape: '\uE00C',
+  Space: ' ',
+  ArrowLeft: '\uE012',
+  ArrowUp: '\uE013',
+  ArrowRight: '\uE014',
+  ArrowDown: '\uE015',
 }
 
 const SCROLL = `arguments[0].scrollIntoView({ block: 'center', behavior: 'instant' })`

@@ -39,7 +39,9 @@ export async function startWebKit({ names }: DriverOptions): Promise<Driver> {
   async function newContext({ width, height, colorScheme, cookies }: ContextOptions): Promise<DriverContext> {
     const port = await freePort()
     const program = spawn('WebKitWebDriver', [`--port=${port}`], {
-      ...{ env: environment, stdio: 'ignore', detached: true },
+      env: environment,
+      stdio: 'ignore',
+      detached: true,
     })
     const driver = endWithParent(program, { group: true })
     const gone = once(driver, 'exit')

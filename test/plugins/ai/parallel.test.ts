@@ -67,7 +67,9 @@ t.test('on two servers with one PostgreSQL', needsPostgres, async (t) => {
   const provider = await slow(t)
   const url = await (await startPostgres()).database()
   const config = {
-    ...{ ai: aiConfig(provider), ...billing, secret },
+    ai: aiConfig(provider),
+    ...billing,
+    secret,
     database: { driver: 'postgres', url },
     limits: { rateLimits: false },
     log: { level: 'info' },

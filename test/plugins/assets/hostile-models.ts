@@ -65,7 +65,9 @@ const dracoModel = (method: number) => {
   const primitive = { attributes: { POSITION: 0 }, indices: 1, extensions: { KHR_draco_mesh_compression: extension } }
   const used = ['KHR_draco_mesh_compression']
   const json = {
-    ...{ asset, extensionsUsed: used, extensionsRequired: used },
+    asset,
+    extensionsUsed: used,
+    extensionsRequired: used,
     buffers: [{ byteLength: data.length }],
     bufferViews: [{ buffer: 0, byteLength: data.length }],
     accessors: [
@@ -83,7 +85,8 @@ const meshoptModel = (count: number) => {
   const compressed = { buffer: 0, byteLength: 48, byteStride: 12, count, mode: 'ATTRIBUTES' }
   const used = ['EXT_meshopt_compression']
   return model({
-    ...{ extensionsUsed: used, extensionsRequired: used },
+    extensionsUsed: used,
+    extensionsRequired: used,
     buffers: [
       { byteLength: 48 },
       { byteLength: count * 12, extensions: { EXT_meshopt_compression: { fallback: true } } },
@@ -122,7 +125,9 @@ export function hostileModels(listener: string): Record<string, Buffer> {
     'an accessor with less than nothing': model({ accessors: [{ ...positions, count: -3 }] }),
     'indices beyond the vertices': glb(
       {
-        ...{ asset, buffers, bufferViews },
+        asset,
+        buffers,
+        bufferViews,
         accessors: [
           { ...positions, count: 3 },
           { bufferView: 0, byteOffset: 36, componentType: 5125, count: 3, type: 'SCALAR' },
@@ -206,7 +211,8 @@ export function hostileArchives(good: Buffer): Record<string, Buffer> {
     'entries over each other': zip([
       { name: 'zeros.bin', raw: kernel, says: { size: 1024 * 1024 } },
       ...Array.from({ length: 50 }, (_, index) => ({
-        ...{ name: `${index}.bin`, raw: Buffer.alloc(0) },
+        name: `${index}.bin`,
+        raw: Buffer.alloc(0),
         says: { size: 1024 * 1024, compressedSize: kernel.length, offset: 0 },
       })),
     ]),

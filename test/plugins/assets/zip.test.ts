@@ -10,7 +10,10 @@ const contents = new Map([
   ['folder/ü.bin', Buffer.from([0, 1, 2, 3, 4, 5, 6])],
 ])
 const files = [...contents].map(([path, bytes]) => ({
-  ...{ path, size: bytes.length, crc32: crc32(bytes), contentType: 'application/octet-stream' },
+  path,
+  size: bytes.length,
+  crc32: crc32(bytes),
+  contentType: 'application/octet-stream',
   sha256: createHash('sha256').update(bytes).digest('hex'),
 }))
 const layout = layOut(files)

@@ -26,7 +26,9 @@ t.test('a direct answer is the one of the SDK', async (t) => {
       { ...message, ...changes },
       {
         headers: {
-          ...{ accept: 'application/json, text/event-stream', 'mcp-protocol-version': revision, ...derived },
+          accept: 'application/json, text/event-stream',
+          'mcp-protocol-version': revision,
+          ...derived,
           ...headers,
         },
       },

@@ -29,8 +29,10 @@ t.test('clients of 2025 over HTTP', async (t) => {
       method: 'POST',
       body: JSON.stringify({ jsonrpc: '2.0', ...message }),
       headers: {
-        ...{ authorization: `Bearer ${as}`, 'content-type': 'application/json' },
-        ...{ accept: 'application/json, text/event-stream', 'mcp-protocol-version': VERSION },
+        authorization: `Bearer ${as}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': VERSION,
         ...(session ? { 'mcp-session-id': session } : {}),
       },
     })

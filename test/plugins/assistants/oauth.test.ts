@@ -36,8 +36,13 @@ t.test('sign-in of coding assistants', async (t) => {
     stranger.submit(
       '/api/oauth/token',
       {
-        ...{ grant_type: 'authorization_code', client_id: client.clientId, code, redirect_uri: CALLBACK },
-        ...{ code_verifier: verifier, resource, ...changes },
+        grant_type: 'authorization_code',
+        client_id: client.clientId,
+        code,
+        redirect_uri: CALLBACK,
+        code_verifier: verifier,
+        resource,
+        ...changes,
       },
       { headers: { origin: undefined } },
     )
@@ -174,11 +179,11 @@ t.test('sign-in of coding assistants', async (t) => {
     const player = await platform.stranger.submit(
       '/api/oauth/token',
       {
-        ...{ grant_type: 'authorization_code', client_id: app.clientId, client_secret: app.clientSecret },
-        ...{
-          code: await obtainCode(ada, app, { scope: 'profile ai:generate' }),
-          redirect_uri: REDIRECT_URI,
-        },
+        grant_type: 'authorization_code',
+        client_id: app.clientId,
+        client_secret: app.clientSecret,
+        code: await obtainCode(ada, app, { scope: 'profile ai:generate' }),
+        redirect_uri: REDIRECT_URI,
       },
       { headers: { origin: undefined } },
     )
@@ -223,8 +228,17 @@ t.test('sign-in of coding assistants', async (t) => {
   t.test('a credential that is malformed, or not in the header, is none', async (t) => {
     const valid = (await platform.program(ada)).token as string
     for (const authorization of [
-      ...['', 'Bearer', 'Bearer ', 'Bearer x y', 'Bearer null', 'Bearer svc_oat_', 'Bearer x, Bearer y', 'Basic Og=='],
-      ...["Bearer svc_oat_'; drop table players; --", `Bearer ${'x'.repeat(8000)}`, `,Bearer ${valid}`],
+      '',
+      'Bearer',
+      'Bearer ',
+      'Bearer x y',
+      'Bearer null',
+      'Bearer svc_oat_',
+      'Bearer x, Bearer y',
+      'Basic Og==',
+      "Bearer svc_oat_'; drop table players; --",
+      `Bearer ${'x'.repeat(8000)}`,
+      `,Bearer ${valid}`,
     ]) {
       const refused = await stranger.post('/mcp', PING, { headers: { ...ACCEPT.headers, authorization } })
       t.equal(refused.status, 401, authorization.slice(0, 60))

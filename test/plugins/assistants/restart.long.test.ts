@@ -41,7 +41,8 @@ t.test('a job whose end an assistant waits for outlives a restart', async (t) =>
   const client = await program.connect('2026')
   t.teardown(() => client.close())
   const waiting = callTool(client, 'blender_submit', {
-    ...{ name: 'A long one', template: 'prop' },
+    name: 'A long one',
+    template: 'prop',
     script: "import time\nwhile not __import__('os').path.exists('/job/never'): time.sleep(1)",
   })
   const { promise: isRunning, resolve } = Promise.withResolvers<string>()

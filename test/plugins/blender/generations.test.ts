@@ -33,7 +33,10 @@ async function startModel(t: Test, answers: string[]) {
     response.setHeader('content-type', 'application/json')
     response.end(
       JSON.stringify({
-        ...{ id: 'x', object: 'chat.completion', created: 1, model: 'writer' },
+        id: 'x',
+        object: 'chat.completion',
+        created: 1,
+        model: 'writer',
         choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
         usage: { prompt_tokens: 10, completion_tokens: 100, total_tokens: 110 },
       }),

@@ -15,17 +15,17 @@ async function open(t: Test, limits = LIMITS) {
   const submit = async (ownerId: string) => {
     const id = newId('job', clock.now())
     await queue.submit({
-      ...{
-        id,
-        ownerId,
-        purpose: 'job',
-        name: 'x',
-        action: 'create',
-        template: 'prop',
-        parameters: {},
-        starterAssets: [],
-      },
-      ...{ faceLimit: 1000, sourceJobId: null, script: null },
+      id,
+      ownerId,
+      purpose: 'job',
+      name: 'x',
+      action: 'create',
+      template: 'prop',
+      parameters: {},
+      starterAssets: [],
+      faceLimit: 1000,
+      sourceJobId: null,
+      script: null,
     })
     return id
   }

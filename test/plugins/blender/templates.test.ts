@@ -40,7 +40,9 @@ async function makeTemplates(t: Test, blender: object): Promise<void> {
   const begun = []
   for (const { id, recommendedStarters } of chosen) {
     const { status, body } = await program.post('/api/blender/v1/jobs', {
-      ...{ name: id, template: id, starterAssets: recommendedStarters.slice(0, 1) },
+      name: id,
+      template: id,
+      starterAssets: recommendedStarters.slice(0, 1),
     })
     t.equal(status, 202, id)
     begun.push({ id, jobId: body.id })

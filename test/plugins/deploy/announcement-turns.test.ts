@@ -41,7 +41,9 @@ t.test('the announcement of many files is divided among turns of the event loop'
   const headers = { host: new URL(platform.portal).host, authorization: `Bearer ${program.token}` }
   const send = (method: 'POST' | 'GET' | 'DELETE', url: string, body?: string) =>
     platform.app.inject({
-      ...{ method, url, headers: { ...headers, ...(body ? { 'content-type': 'application/json' } : {}) } },
+      method,
+      url,
+      headers: { ...headers, ...(body ? { 'content-type': 'application/json' } : {}) },
       ...(body ? { body } : {}),
     })
   const bodies = [0, 1, 2, 3].map((stamp) => JSON.stringify({ gameId: game.id, files: files(stamp) }))

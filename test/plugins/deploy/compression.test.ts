@@ -135,8 +135,13 @@ t.test('what was superseded meanwhile is not compressed', async (t) => {
     },
   }
   const compression = new Compression({
-    ...{ db: app.db, clock: app.clock, events: app.events, games: app.games, workerPrograms: app.workerPrograms },
-    ...{ deploys: app.deploys, storage },
+    db: app.db,
+    clock: app.clock,
+    events: app.events,
+    games: app.games,
+    workerPrograms: app.workerPrograms,
+    deploys: app.deploys,
+    storage,
   })
   t.teardown(() => compression.close())
   const compressed = async () => new Set((await app.db.em().find(BlobVariant, {})).map((row) => row.sha256))

@@ -31,8 +31,10 @@ function folderWith(t: Test, files: Record<string, string>): string {
 t.test('terms and privacy notice are on every page, at sign-up, and pages of their own', async (t) => {
   const folder = folderWith(t, { 'terms.md': TERMS, 'privacy.md': 'We keep *nothing*.' })
   const legal = {
-    ...{ operator: 'Yard & Sons', contact: 'host@example.org' },
-    ...{ terms: join(folder, 'terms.md'), privacy: join(folder, 'privacy.md') },
+    operator: 'Yard & Sons',
+    contact: 'host@example.org',
+    terms: join(folder, 'terms.md'),
+    privacy: join(folder, 'privacy.md'),
   }
   const { stranger } = await startPlatform(t, { config: { portal: { legal } } })
   for (const path of ['/', '/sign-in', '/docs/quick-start', '/legal/terms'])

@@ -38,7 +38,12 @@ const isKept = async ({ app }: Platform, sha256: string) =>
 t.test('a draft has the files of the live deploy, with what was saved, renamed and removed', async (t) => {
   const { owner, path, fileAt, save, deployId } = await withGame()
   t.match((await owner.get(path)).body, {
-    ...{ revision: 0, baseDeployId: deployId, changed: false, outdated: false, removed: [], updatedBy: null },
+    revision: 0,
+    baseDeployId: deployId,
+    changed: false,
+    outdated: false,
+    removed: [],
+    updatedBy: null,
     files: [
       { path: 'art/a.png', size: 3, contentType: 'image/png', revision: 0, change: null },
       { path: 'index.html' },

@@ -45,7 +45,9 @@ t.test('an asset is found, and its address is inserted where a game can load it'
   await save('scene.js', 'const sea = \nconst dot = ""\n')
   for (const width of [390, 1280]) {
     const { page, context, complaints } = await signedIn(browser, platform.portal, player, {
-      ...{ colorScheme: width === 390 ? 'dark' : 'light', viewport: { width, height: 844 }, hasTouch: width === 390 },
+      colorScheme: width === 390 ? 'dark' : 'light',
+      viewport: { width, height: 844 },
+      hasTouch: width === 390,
     } as const)
     page.setDefaultTimeout(120_000)
     const button = (name: string) => page.getByRole('button', { name, exact: true })

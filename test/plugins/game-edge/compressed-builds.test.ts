@@ -183,7 +183,9 @@ t.test('an archive that its maker announced as one stays one, in later builds to
   const level = gzipSync('{"level":1}')
   const publish = async (files: { path: string; body: Buffer; contentType?: string }[]) => {
     const announced = files.map(({ path, body, contentType }) => ({
-      ...{ path, size: body.length, sha256: sha256(body) },
+      path,
+      size: body.length,
+      sha256: sha256(body),
       ...(contentType ? { contentType } : {}),
     }))
     const { body } = await program.post('/api/deploy', { gameId: game.id, files: announced })
@@ -222,7 +224,10 @@ t.test('an archive that its maker announced as one stays one, in later builds to
   }
   await check('as announced')
   await platform.app.deploys.publish(owner.id, {
-    ...{ gameId: game.id, files: new Map([['new.txt', Buffer.from('x')]]), whole: false, remove: [] },
+    gameId: game.id,
+    files: new Map([['new.txt', Buffer.from('x')]]),
+    whole: false,
+    remove: [],
   })
   await check('after an assistant changed another file')
   const path = `/api/games/${game.id}/draft/files/other.txt`

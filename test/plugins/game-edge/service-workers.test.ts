@@ -20,8 +20,12 @@ t.test('the script of a service worker has the platform’s listener, and an ent
   const script = `'use strict'\n${'// precache\n'.repeat(200)}// the end`
   const large = `// ${'x'.repeat(5 * 1024 ** 2)}`
   await deploy(platform, await platform.program(owner), game.id, {
-    ...{ 'index.html': '<!doctype html><title>A</title>', 'sw.js': script, [HASHED]: script, 'large.js': large },
-    ...{ 'sw.js.br': brotliCompressSync(Buffer.from(script)), 'bomb.js.br': brotliCompressSync(Buffer.from(large)) },
+    'index.html': '<!doctype html><title>A</title>',
+    'sw.js': script,
+    [HASHED]: script,
+    'large.js': large,
+    'sw.js.br': brotliCompressSync(Buffer.from(script)),
+    'bomb.js.br': brotliCompressSync(Buffer.from(large)),
   })
   const host = platform.gameHost(game.slug)
   t.notMatch(

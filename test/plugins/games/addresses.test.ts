@@ -39,7 +39,10 @@ t.test('addresses that the version before stored are told apart from those of ow
     const ask = (redirectUri: string) =>
       player.get(
         `/oauth/authorize?${new URLSearchParams({
-          ...{ response_type: 'code', client_id: game.clientId, redirect_uri: redirectUri, scope: 'profile' },
+          response_type: 'code',
+          client_id: game.clientId,
+          redirect_uri: redirectUri,
+          scope: 'profile',
         })}`,
       )
     t.equal((await ask(callback('https://pong.yard-games.net'))).status, 303, 'its own address is taken')

@@ -20,8 +20,19 @@ const GAME_KEYS = ['ArrowDown', 'Space', 'ArrowRight', 'PageDown', 'End', 'Arrow
 
 /** What the frame may use or ask for, and what it may not. */
 const ALLOWED = [
-  ...['gamepad', 'fullscreen', 'keyboard-map', 'accelerometer', 'gyroscope', 'magnetometer', 'microphone', 'camera'],
-  ...['midi', 'autoplay', 'clipboard-write', 'screen-wake-lock', 'xr-spatial-tracking'],
+  'gamepad',
+  'fullscreen',
+  'keyboard-map',
+  'accelerometer',
+  'gyroscope',
+  'magnetometer',
+  'microphone',
+  'camera',
+  'midi',
+  'autoplay',
+  'clipboard-write',
+  'screen-wake-lock',
+  'xr-spatial-tracking',
 ]
 const REFUSED = ['geolocation', 'payment', 'usb', 'serial', 'hid', 'display-capture', 'clipboard-read', 'local-fonts']
 

@@ -67,14 +67,17 @@ t.test('a job that failed is seen with its error, and tried anew', async (t) => 
   const host = await platform.admin()
   const id = newId('bgj', app.clock.now())
   await app.db.em().insert(BackgroundJob, {
-    ...{ id, name: 'nobody/handles-this', key: 'x', payload: { secret: 'word' }, state: 'failed', dueAt: null },
-    ...{
-      rerunAt: null,
-      leaseId: null,
-      attempts: 5,
-      error: 'The oven is cold.\n    at oven.ts',
-      createdAt: app.clock.now(),
-    },
+    id,
+    name: 'nobody/handles-this',
+    key: 'x',
+    payload: { secret: 'word' },
+    state: 'failed',
+    dueAt: null,
+    rerunAt: null,
+    leaseId: null,
+    attempts: 5,
+    error: 'The oven is cold.\n    at oven.ts',
+    createdAt: app.clock.now(),
   })
   t.match((await host.get('/admin')).text, 'A background job has failed')
   const { text } = await host.get('/admin/jobs')
@@ -122,9 +125,11 @@ t.test('the backup button gives a whole archive and leaves nothing behind; what 
   const platform = await startPlatform(t, { config: { database: { driver: 'sqlite' } } })
   const host = await platform.admin()
   const answer = await platform.app.inject({
-    ...{ method: 'POST', url: '/admin/backup' },
+    method: 'POST',
+    url: '/admin/backup',
     headers: {
-      ...{ host: new URL(platform.portal).host, origin: platform.portal },
+      host: new URL(platform.portal).host,
+      origin: platform.portal,
       cookie: [...host.cookiesOf()].map(([name, value]) => `${name}=${value}`).join('; '),
     },
   })

@@ -261,7 +261,8 @@ t.test('an undo reverses the state that its decision made, and nothing else', as
   const again = await decide(moderator, game.id, 'suspend', REASON)
   await report(platform.stranger, owner.id)
   await app.db.execute("update reports set state = 'open', target_id = ?, target_kind = 'game' where target_id = ?", [
-    ...[game.id, owner.id],
+    game.id,
+    owner.id,
   ])
   t.match((await decide(admin, game.id, 'suspend', 'Yes.')).body, { changed: false })
   t.match(await undo(moderator, again), changedSince, 'somebody else upheld it')

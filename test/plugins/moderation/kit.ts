@@ -18,7 +18,9 @@ function helpers(platform: Platform) {
     report: (by: Pick<PlayerClient, 'post'>, id: string, fields: Record<string, string> = {}) =>
       by.post('/api/reports', {
         target: { kind: id.startsWith('gam') ? 'game' : id.startsWith('ast') ? 'asset' : 'player', id },
-        ...{ category: 'spam', text: 'It only advertises.', ...fields },
+        category: 'spam',
+        text: 'It only advertises.',
+        ...fields,
       }),
     /** Returns the actions of the audit, newest first. */
     audited: async () =>

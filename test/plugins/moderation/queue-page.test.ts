@@ -19,7 +19,11 @@ t.test('the queue works without a script: see, decide, undo', async (t) => {
   t.match(text, /<option value="copyright" selected/, 'the words follow the reports')
 
   const answer = await moderator.submit(`/admin/reports/${game.id}`, {
-    ...{ action: 'suspend', template: 'copyright', message: '', next: next.id, page: '1' },
+    action: 'suspend',
+    template: 'copyright',
+    message: '',
+    next: next.id,
+    page: '1',
   })
   t.match(answer, {
     status: 303,

@@ -31,7 +31,10 @@ async function ask({ port }: Server, method: string, path: string, { host = PORT
   const type = form ? 'application/x-www-form-urlencoded' : 'application/json'
   const payload = form ? body.toString() : isFile ? body : body && JSON.stringify(body)
   const sent = request({
-    ...{ host: '127.0.0.1', port, method, path },
+    host: '127.0.0.1',
+    port,
+    method,
+    path,
     headers: { host, ...(payload ? { 'content-type': type } : {}), ...headers },
   })
   sent.end(payload || undefined)

@@ -36,9 +36,11 @@ async function startGame(t: Test, bus: 'local' | 'ipc') {
     const platform = await startPlatform(t, {
       listen: true,
       config: {
-        ...{ dataDir, database: { driver: 'sqlite', file: joinPath(dataDir, 'gameyard.db') } },
-        ...{ secret: 'the same before and after, and long enough' },
-        ...{ portal: { url: `http://${address}` }, games: { domain: address } },
+        dataDir,
+        database: { driver: 'sqlite', file: joinPath(dataDir, 'gameyard.db') },
+        secret: 'the same before and after, and long enough',
+        portal: { url: `http://${address}` },
+        games: { domain: address },
         ...(bus === 'ipc' ? { bus: { driver: 'ipc', path } } : {}),
       },
     })

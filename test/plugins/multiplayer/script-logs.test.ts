@@ -21,7 +21,11 @@ async function withLogs(t: Test) {
 }
 
 const line = (text: string, more: Partial<ScriptLogLine> = {}): ScriptLogLine => ({
-  ...{ at: Date.UTC(2026, 10, 21, 12), level: 'log', roomId: 'lobby', deployId: 'dep_1', text },
+  at: Date.UTC(2026, 10, 21, 12),
+  level: 'log',
+  roomId: 'lobby',
+  deployId: 'dep_1',
+  text,
   ...more,
 })
 
@@ -37,8 +41,13 @@ t.test('lines are kept in their order, with their place', async (t) => {
   t.same(texts(lines), ['TypeError: x', 'two', 'one'])
   t.match(lines[0], {
     id: /^log_/,
-    ...{ at: '2026-11-21T12:00:00.000Z', level: 'error', roomId: 'lobby', deployId: 'dep_1' },
-    ...{ line: 3, column: 7, stack: /room\.js:3:7/ },
+    at: '2026-11-21T12:00:00.000Z',
+    level: 'error',
+    roomId: 'lobby',
+    deployId: 'dep_1',
+    line: 3,
+    column: 7,
+    stack: /room\.js:3:7/,
   })
   t.match(lines[1], { level: 'log', line: null, column: null, stack: null })
   t.equal(nextCursor, null)

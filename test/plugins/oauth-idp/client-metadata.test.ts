@@ -48,19 +48,26 @@ const send = (document: object) => (_request: IncomingMessage, response: ServerR
 
 t.test('the metadata document of a client is fetched from the public internet only', async (t) => {
   for (const address of [
-    ...['0.0.0.0', '10.1.2.3', '100.64.0.1', '127.0.0.1', '169.254.169.254', '172.16.0.1', '192.168.1.1', '198.18.0.1'],
-    ...[
-      '224.0.0.1',
-      '255.255.255.255',
-      '::',
-      '::1',
-      'fe80::1',
-      'fd00::1',
-      '::ffff:127.0.0.1',
-      '64:ff9b::7f00:1',
-      '2002:7f00:1::',
-    ],
-    ...['2001:db8::1', 'ff02::1', 'not an address'],
+    '0.0.0.0',
+    '10.1.2.3',
+    '100.64.0.1',
+    '127.0.0.1',
+    '169.254.169.254',
+    '172.16.0.1',
+    '192.168.1.1',
+    '198.18.0.1',
+    '224.0.0.1',
+    '255.255.255.255',
+    '::',
+    '::1',
+    'fe80::1',
+    'fd00::1',
+    '::ffff:127.0.0.1',
+    '64:ff9b::7f00:1',
+    '2002:7f00:1::',
+    '2001:db8::1',
+    'ff02::1',
+    'not an address',
   ]) {
     t.notOk(isPublic(address), address)
   }
@@ -79,9 +86,17 @@ t.test('the metadata document of a client is fetched from the public internet on
   const lookup: LookupFunction = (_name, _options, done) => done(null, '10.0.0.7', 4)
   await t.rejects(fetchMetadata('https://quill.example/c', { lookup }), /not public/, 'a name that leads inside')
   for (const id of [
-    ...['http://quill.example/c', 'https://quill.example', 'https://quill.example/', 'https://quill.example/c#x'],
-    ...['https://2130706433/c', 'https://0x7f.1/c', 'https://127.1/c'],
-    ...['https://me:pw@quill.example/c', 'https://quill.example/a/../c', 'https://QUILL.example/c', 'svc_client_x'],
+    'http://quill.example/c',
+    'https://quill.example',
+    'https://quill.example/',
+    'https://quill.example/c#x',
+    'https://2130706433/c',
+    'https://0x7f.1/c',
+    'https://127.1/c',
+    'https://me:pw@quill.example/c',
+    'https://quill.example/a/../c',
+    'https://QUILL.example/c',
+    'svc_client_x',
   ]) {
     t.notOk(isMetadataUrl(id), id)
   }
@@ -142,7 +157,9 @@ t.test('a client whose id is the address of its document signs in', async (t) =>
   t.match(wrong, { status: 400, text: /about another client/ })
 
   peer.answer = send({
-    ...{ client_id: url, client_name: 'Quill', redirect_uris: [CALLBACK, 'https://quill.example/done'] },
+    client_id: url,
+    client_name: 'Quill',
+    redirect_uris: [CALLBACK, 'https://quill.example/done'],
     id_token_signed_response_alg: 'RS256',
   })
   const page = await ada.get(authorizeUrl(client, asked))
@@ -160,8 +177,12 @@ t.test('a client whose id is the address of its document signs in', async (t) =>
   const { status, body } = await platform.stranger.submit(
     '/api/oauth/token',
     {
-      ...{ grant_type: 'authorization_code', client_id: url, code, redirect_uri: CALLBACK },
-      ...{ code_verifier: verifier, resource },
+      grant_type: 'authorization_code',
+      client_id: url,
+      code,
+      redirect_uri: CALLBACK,
+      code_verifier: verifier,
+      resource,
     },
     { headers: { origin: undefined } },
   )

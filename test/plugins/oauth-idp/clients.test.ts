@@ -45,7 +45,11 @@ async function signIn(
   const nonce = scope.includes('openid') ? oauth.generateRandomNonce() : undefined
   const url = new URL(server.authorization_endpoint as string)
   const parameters = {
-    ...{ client_id: client.client_id, redirect_uri: REDIRECT_URI, response_type: 'code', scope, state },
+    client_id: client.client_id,
+    redirect_uri: REDIRECT_URI,
+    response_type: 'code',
+    scope,
+    state,
     ...(nonce ? { nonce } : {}),
     ...(proof
       ? { code_challenge: await oauth.calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256' }
@@ -106,8 +110,11 @@ t.test('oauth4webapi: the signature of an id token, by the keys at jwks_uri', as
   const client = { client_id: app.clientId }
   const verifier = oauth.generateRandomCodeVerifier()
   const url = authorizeUrl(app, {
-    ...{ redirect_uri: REDIRECT_URI, scope: 'openid', state: undefined },
-    ...{ code_challenge: await oauth.calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256' },
+    redirect_uri: REDIRECT_URI,
+    scope: 'openid',
+    state: undefined,
+    code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
   })
   const answer = oauth.validateAuthResponse(server, client, await comeBack(player, url), oauth.expectNoState)
   const authentication = oauth.ClientSecretPost(app.clientSecret)
@@ -159,7 +166,9 @@ t.test('simple-oauth2: both ways to authenticate, with and without PKCE', async 
         client: { id: app.clientId, secret: app.clientSecret },
         auth: {
           tokenHost: platform.portal,
-          ...{ authorizePath: '/oauth/authorize', tokenPath: '/api/oauth/token', revokePath: '/api/oauth/revoke' },
+          authorizePath: '/oauth/authorize',
+          tokenPath: '/api/oauth/token',
+          revokePath: '/api/oauth/revoke',
         },
         options: { authorizationMethod },
       })
@@ -170,7 +179,8 @@ t.test('simple-oauth2: both ways to authenticate, with and without PKCE', async 
       const url = client.authorizeURL({ redirect_uri: REDIRECT_URI, scope, state: 'x', ...extra })
       const code = (await comeBack(player, url)).searchParams.get('code') as string
       const token = await client.getToken({
-        ...{ code, redirect_uri: REDIRECT_URI },
+        code,
+        redirect_uri: REDIRECT_URI,
         ...(proof ? { code_verifier: codeVerifier } : {}),
       } as Parameters<typeof client.getToken>[0])
       t.match(token.token, { token_type: 'Bearer', user: { name: 'Grace' } }, authorizationMethod)

@@ -52,7 +52,8 @@ t.test('the command line signs in by a code that its player approves, and gets a
     user_code: /^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/,
     verification_uri: `${platform.portal}/oauth/device`,
     verification_uri_complete: `${platform.portal}/oauth/device?user_code=${device.user_code}`,
-    ...{ expires_in: 600, interval: 5 },
+    expires_in: 600,
+    interval: 5,
   })
   t.match(await poll(platform, device.device_code), { status: 400, body: { error: 'authorization_pending' } })
 
@@ -137,8 +138,12 @@ t.test("a game's device gets an access token of the scopes that were shown", asy
   t.match(await poll(platform, device.device_code, other), { body: { error: 'invalid_grant' } }, 'nobody else does')
   const { body } = await poll(platform, device.device_code, app)
   t.match(body, {
-    ...{ access_token: /^svc_oat_/, refresh_token: /^svc_ort_/, id_token: /^ey/, expires_in: 3600 },
-    ...{ scope: 'openid email offline_access', user: { id: player.id, email: player.account.email } },
+    access_token: /^svc_oat_/,
+    refresh_token: /^svc_ort_/,
+    id_token: /^ey/,
+    expires_in: 3600,
+    scope: 'openid email offline_access',
+    user: { id: player.id, email: player.account.email },
   })
   t.match((await player.get('/settings/connected')).text, 'Rooftop Relay')
   const disabled = await begin(platform, app)

@@ -40,8 +40,14 @@ t.test('a server asks about its own tokens, and about no others', async (t) => {
   const ask = (token: string, as = app) => callEndpoint(stranger, as, 'introspect', { token })
   const now = Math.floor(platform.clock.now().getTime() / 1000)
   t.match((await ask(tokens.access_token)).body, {
-    ...{ active: true, scope: SCOPE, client_id: app.clientId, sub: player.id, token_type: 'Bearer' },
-    ...{ exp: now + 3600, iat: now, iss: platform.portal },
+    active: true,
+    scope: SCOPE,
+    client_id: app.clientId,
+    sub: player.id,
+    token_type: 'Bearer',
+    exp: now + 3600,
+    iat: now,
+    iss: platform.portal,
   })
   t.match((await ask(tokens.refresh_token)).body, { active: true, client_id: app.clientId })
   const other = await registerApp(platform, player, { name: 'Other' })
@@ -90,7 +96,9 @@ t.test('a page calls the endpoints of clients for a public client, from an origi
     redirectUris: ['https://game.example:8443/callback', 'http://127.0.0.1/callback'],
   })
   const { body: other } = await (await platform.program(player)).post('/api/oauth/apps', {
-    ...{ name: 'Other', public: true, redirectUris: ['https://other.example/'] },
+    name: 'Other',
+    public: true,
+    redirectUris: ['https://other.example/'],
   })
   const call = (endpoint: string, origin: string, form: Record<string, string>) =>
     platform.stranger.submit(`/api/oauth/${endpoint}`, form, { headers: { origin } })

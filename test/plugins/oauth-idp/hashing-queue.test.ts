@@ -66,7 +66,10 @@ t.test('sign-ins of one address that are too many at once get 429 with Retry-Aft
   const headers = { origin: platform.portal, host: new URL(platform.portal).host }
   const attempt = (number: number, remoteAddress: string) =>
     platform.app.inject({
-      ...{ method: 'POST', url: '/api/auth/sign-in', headers, remoteAddress },
+      method: 'POST',
+      url: '/api/auth/sign-in',
+      headers,
+      remoteAddress,
       body: { email: `player${number}@example.org`, password: 'x'.repeat(256) },
     })
   const many = Array.from({ length: 100 }, (_, number) => attempt(number, '203.0.113.1'))

@@ -7,7 +7,8 @@ t.test('a person signs up without noticing the proof of work', async (t) => {
   const browser = await openBrowser(t)
   if (!browser) return
   const platform = await startPlatform(t, {
-    ...{ only: ['oauth-idp', 'tokens'], listen: true },
+    only: ['oauth-idp', 'tokens'],
+    listen: true,
     config: { auth: { signUpChallenge: 'work' } },
   })
   const { page, complaints } = await openPage(browser)

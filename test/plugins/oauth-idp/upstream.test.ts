@@ -19,7 +19,8 @@ async function start(
   const oidc = await startOidc(t, CALLBACK)
   const club = { issuer: oidc.issuer, clientId: 'yard', clientSecret: 'upstream-secret-4711', label: 'the Club' }
   const platform = await startPlatform(t, {
-    ...{ only, config: { ...config, auth: { providers: { club }, ...auth } } },
+    only,
+    config: { ...config, auth: { providers: { club }, ...auth } },
     ...(log ? { log } : {}),
   })
   /** Out to the provider and back: what the callback answers. */

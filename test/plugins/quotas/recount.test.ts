@@ -17,8 +17,27 @@ import { assertCountsHold } from './recounting.ts'
 const DAY = 86_400_000
 const never = new AbortController().signal
 const STEPS = [
-  ...['announce', 'deploy', 'deploy', 'preview', 'fail', 'remove', 'remove', 'rollback', 'pin', 'retain', 'expire'],
-  ...['collect', 'picture', 'unpicture', 'asset', 'unasset', 'delete', 'restore', 'purge', 'together', 'recount'],
+  'announce',
+  'deploy',
+  'deploy',
+  'preview',
+  'fail',
+  'remove',
+  'remove',
+  'rollback',
+  'pin',
+  'retain',
+  'expire',
+  'collect',
+  'picture',
+  'unpicture',
+  'asset',
+  'unasset',
+  'delete',
+  'restore',
+  'purge',
+  'together',
+  'recount',
 ] as const
 
 /** One thing that happens: what, to which of the things there are, with which of a few files. */

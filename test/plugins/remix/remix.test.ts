@@ -83,8 +83,11 @@ t.test('by the API a version has a title of its own, and the room script', async
   const script = 'export function join(room, player) { room.send("hello", {}, [player]) }'
   await deploy(platform, program, game.id, FILES)
   await platform.app.deploys.publish(game.ownerId, {
-    ...{ gameId: game.id, files: new Map([['room.js', Buffer.from(script)]]) },
-    ...{ whole: false, remove: [], room: 'room.js' },
+    gameId: game.id,
+    files: new Map([['room.js', Buffer.from(script)]]),
+    whole: false,
+    remove: [],
+    room: 'room.js',
   })
   const made = await (await platform.program(other)).post(remix, {})
   t.match(made, { status: 201, body: { title: 'My Pong', slug: 'my-pong', ownerId: other.id } })

@@ -31,8 +31,16 @@ async function withBoard(t: Test, fields: Record<string, unknown> = {}, options:
 t.test('the owner makes, changes, lists and removes boards', async (t) => {
   const { program, boards, platform } = await withBoard(t)
   t.match((await program.get(`${boards}/fastest`)).body, {
-    ...{ id: 'fastest', title: 'Fastest', order: 'desc', format: 'number', decimals: 0, keep: 'best', reset: 'never' },
-    ...{ min: null, max: null, writers: 'players' },
+    id: 'fastest',
+    title: 'Fastest',
+    order: 'desc',
+    format: 'number',
+    decimals: 0,
+    keep: 'best',
+    reset: 'never',
+    min: null,
+    max: null,
+    writers: 'players',
   })
   const changed = await program.put(`${boards}/fastest`, {
     title: 'Laps',

@@ -10,7 +10,9 @@ export function operationOf({ url, schema = {}, config }: RouteOptions, method: 
   const within = (place: string, from: Schema | undefined) =>
     Object.entries(from?.properties ?? {}).map(([name, one]) => ({ in: place, name, schema: one }))
   const inPath = [...url.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
-    ...{ in: 'path', name, schema: params?.properties?.[name] ?? { type: 'string' } },
+    in: 'path',
+    name,
+    schema: params?.properties?.[name] ?? { type: 'string' },
   }))
   return {
     method,
@@ -30,23 +32,36 @@ export function hintsOf(owner: Owner, path: string): Hints {
   // Of what the owner has published, as of what is private.
   const open = owner.published && {
     ...owner,
-    ...{ game: { id: owner.published.gameId, slug: owner.published.gameId }, deployId: owner.published.deployId },
+    game: { id: owner.published.gameId, slug: owner.published.gameId },
+    deployId: owner.published.deployId,
     assetId: owner.published.assetId,
   }
   const meant = [owner, ...(open ? [open] : [])].map((one) => parametersOf(one, path))
   const inPath = Object.fromEntries(Object.keys(meant[0] ?? {}).map((name) => [name, meant.map((one) => one[name])]))
   return {
     ...inPath,
-    ...{
-      gameId: [game.id, game.slug],
-      game: [game.id, game.slug],
-      assetId: [assetId],
-      asset: [assetId],
-      from: [assetId],
-    },
-    ...{ starterAssets: [[assetId]], starters: [[assetId]], sourceJobId: [jobId], jobId: [jobId], deploy: [deployId] },
-    ...{ owner: [browser.id], ownerId: [browser.id], player: [browser.id], playerId: [browser.id], sub: [browser.id] },
-    ...{ clientId: [application.clientId], client_id: [application.clientId], email: [browser.account.email] },
-    ...{ q: ['Zanzibar', 'zanzibar'], search: ['Zanzibar'], cursor: ['zzz'], limit: [100], id: inPath.id ?? [game.id] },
+    gameId: [game.id, game.slug],
+    game: [game.id, game.slug],
+    assetId: [assetId],
+    asset: [assetId],
+    from: [assetId],
+    starterAssets: [[assetId]],
+    starters: [[assetId]],
+    sourceJobId: [jobId],
+    jobId: [jobId],
+    deploy: [deployId],
+    owner: [browser.id],
+    ownerId: [browser.id],
+    player: [browser.id],
+    playerId: [browser.id],
+    sub: [browser.id],
+    clientId: [application.clientId],
+    client_id: [application.clientId],
+    email: [browser.account.email],
+    q: ['Zanzibar', 'zanzibar'],
+    search: ['Zanzibar'],
+    cursor: ['zzz'],
+    limit: [100],
+    id: inPath.id ?? [game.id],
   }
 }

@@ -100,9 +100,16 @@ export class World {
   async belongings(): Promise<unknown[]> {
     const { owner, platform } = this
     const urls = [
-      ...['/api/games', '/api/oauth/apps', '/api/tokens', '/api/assets?owner=me', '/api/blender/v1/jobs'],
-      ...[`/api/games/${owner.game.id}/deploys`, `/api/games/${owner.game.id}/domains`, '/api/auth/session'],
-      ...[`/api/games/${owner.game.id}/boards`, `/api/games/${owner.game.id}/boards/fastest/scores`],
+      '/api/games',
+      '/api/oauth/apps',
+      '/api/tokens',
+      '/api/assets?owner=me',
+      '/api/blender/v1/jobs',
+      `/api/games/${owner.game.id}/deploys`,
+      `/api/games/${owner.game.id}/domains`,
+      '/api/auth/session',
+      `/api/games/${owner.game.id}/boards`,
+      `/api/games/${owner.game.id}/boards/fastest/scores`,
       ...(owner.published ? [`/api/games/${owner.published.gameId}/deploys`] : []),
       ...(owner.published ? [`/api/games/${owner.published.gameId}/boards/fastest/scores`] : []),
       `/api/generations/${owner.generationId}`,
@@ -173,7 +180,12 @@ async function settleWith(
   const application = await registerApp(platform, player)
   const [session] = await app.identity.sessions.list(player.id)
   return {
-    ...{ browser: player, program, application, published: null, tokenId: token.id, sessionId: session?.id ?? NOWHERE },
+    browser: player,
+    program,
+    application,
+    published: null,
+    tokenId: token.id,
+    sessionId: session?.id ?? NOWHERE,
     ...(needs(/game|approval|deploy|jam|domain|\/service\//) ? await publish(platform, program, { titled }) : NO_GAME),
     assetId: needs(/asset/)
       ? await upload(platform, player, { model, titled, isPrepared: path === undefined })
@@ -194,7 +206,9 @@ interface About {
 /** A game with a live deploy. */
 async function publish(platform: Platform, program: Client, { titled, visibility = 'private' }: About) {
   const { body: game, ...made } = await program.post('/api/games', {
-    ...{ title: titled('Game'), description: titled('Description'), visibility },
+    title: titled('Game'),
+    description: titled('Description'),
+    visibility,
   })
   if (made.status !== 201) throw new Error(`The game was answered with ${made.status}: ${made.text}`)
   const board = await program.put(`/api/games/${game.id}/boards/fastest`, { title: titled('Board') })
@@ -249,19 +263,28 @@ export function parametersOf(owner: Owner, path: string): Record<string, string>
     [/^\/admin\/(jobs|domains)/, 'nowhere'],
   ]
   return {
-    ...{ id: ids.find(([about]) => about.test(path))?.[1] ?? owner.game.id, slug: owner.game.slug },
-    ...{ gameId: owner.game.id, deployId: owner.deployId, sha256: owner.sha256, playerId: owner.browser.id },
-    ...{ clientId: owner.application.clientId, token: 'x'.repeat(43), key: 'x'.repeat(22), file: 'model.glb' },
-    ...{ roomId: 'lobby', provider: 'github', mediaId: 'med_nowhere', categoryId: 'overall', preset: 'walk' },
-    ...{
-      purchaseId: 'pur_nowhere',
-      name: 'model.glb',
-      part: '1.xml',
-      path: 'game.js',
-      group: 'games',
-      board: 'fastest',
-      boardId: 'fastest',
-    },
+    id: ids.find(([about]) => about.test(path))?.[1] ?? owner.game.id,
+    slug: owner.game.slug,
+    gameId: owner.game.id,
+    deployId: owner.deployId,
+    sha256: owner.sha256,
+    playerId: owner.browser.id,
+    clientId: owner.application.clientId,
+    token: 'x'.repeat(43),
+    key: 'x'.repeat(22),
+    file: 'model.glb',
+    roomId: 'lobby',
+    provider: 'github',
+    mediaId: 'med_nowhere',
+    categoryId: 'overall',
+    preset: 'walk',
+    purchaseId: 'pur_nowhere',
+    name: 'model.glb',
+    part: '1.xml',
+    path: 'game.js',
+    group: 'games',
+    board: 'fastest',
+    boardId: 'fastest',
     ...(/^(\/admin)?\/assets\/:slug|^\/admin\/assets/.test(path) ? { slug: owner.assetId } : {}),
   }
 }

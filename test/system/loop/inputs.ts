@@ -108,7 +108,8 @@ export const BODIES: Record<string, (target: Target) => [type: string, text: str
       gameId: known.gameId,
       files: Array.from({ length: 20_000 }, (_, at) => ({
         path: at === 0 ? 'index.html' : `${'folder/'.repeat(60)}${at}.js`,
-        ...{ size: at, sha256: at.toString(16).padStart(64, '0') },
+        size: at,
+        sha256: at.toString(16).padStart(64, '0'),
       })),
     }),
   ],
@@ -126,7 +127,8 @@ export const BODIES: Record<string, (target: Target) => [type: string, text: str
   'a schema of 2000 parts': ({ limit }) => [
     JSON_TYPE,
     JSON.stringify({
-      ...{ prompt: 'x', type: 'object' },
+      prompt: 'x',
+      type: 'object',
       schema: {
         type: 'object',
         properties: Object.fromEntries(Array.from({ length: Math.min(2000, limit / 20) }, (_, at) => [`p${at}`, {}])),
@@ -326,7 +328,8 @@ export const UPLOADS: Record<string, () => UploadedFile> = {
     bytes: many(2000, (at) => [at === 0 ? 'index.html' : `${'d/'.repeat(240)}${at}.txt`, `${at}`]),
   }),
   'zip of ignore patterns': () => ({
-    ...{ name: 'x.zip', type: 'application/zip' },
+    name: 'x.zip',
+    type: 'application/zip',
     bytes: many(2000, (at) =>
       at === 0
         ? ['.gameyardignore', fit('**/*a*a*a*a*a*b\n', 60_000)]

@@ -50,7 +50,12 @@ export function RoomLog({ workspace, address, script, onShow }: RoomLogProps): V
   }
   const { baseDeployId } = workspace.draft
   const entries = lines.map(({ id, at, level, roomId, deployId, text, line, column }) => ({
-    ...{ id, level, text, file: line === null ? null : script, line: line ?? 1, column: column ?? 1 },
+    id,
+    level,
+    text,
+    file: line === null ? null : script,
+    line: line ?? 1,
+    column: column ?? 1,
     from: `${new Date(at).toLocaleTimeString()} ${roomId}, ${versionOf(deployId, baseDeployId)}`,
   }))
   return html`<${ConsoleList} label="Room log" entries=${entries} workspace=${workspace} onShow=${onShow} />`

@@ -52,7 +52,11 @@ const contentsOf = async (storage: Storage) => {
 }
 
 const pairOf = (source: Storage, target: Storage, parts: Partial<BlobPair> = {}): BlobPair => ({
-  ...{ source, target, comparedUpTo: '', compared() {}, progress() {} },
+  source,
+  target,
+  comparedUpTo: '',
+  compared() {},
+  progress() {},
   ...parts,
 })
 

@@ -86,14 +86,19 @@ export async function movePlaces(
   options: Pick<MoveOptions, 'entities' | 'migrations'> & Partial<MoveOptions>,
 ): Promise<MoveSummary> {
   const place = async ({ dataDir, secret, database, storage }: TestPlace): Promise<Place & { storage: Storage }> => ({
-    ...{ dataDir, secret },
+    dataDir,
+    secret,
     database: await database(),
     storage: await storage(),
   })
   const [source, target] = [await place(from), await place(to)]
   try {
     return await move({
-      ...{ source, target, log, clock: systemClock, same: { database: false, storage: false } },
+      source,
+      target,
+      log,
+      clock: systemClock,
+      same: { database: false, storage: false },
       progress: { step() {}, advance() {} },
       writeStop: { async begin() {}, async cancel() {}, async complete() {} },
       ...options,

@@ -30,7 +30,9 @@ t.test('bodies are as long as the route allows', async (t) => {
     const app = await startKernel(t, { plugins: [routes], config: { limits } })
     const send = (url: string, body: string, type: string) =>
       app.inject({
-        ...{ method: 'POST', url, body },
+        method: 'POST',
+        url,
+        body,
         headers: { host: 'localhost:8080', authorization: 'Bearer x', 'content-type': type },
       })
     /** Shows that a route takes a body of so many bytes and no longer one. */

@@ -31,10 +31,22 @@ t.test('a long body is what JSON.parse makes of it', async (t) => {
 t.test('what is no JSON is refused, wherever the fault is', async (t) => {
   const list = JSON.stringify(PADDING)
   const faulty = [
-    ...[`{"a":${list}`, `{"a":${list}}}`, `{"a":${list},}`, `{"a":${list.slice(0, -1)},]}`, `{"a":[,${list.slice(1)}}`],
-    ...[`{"a":${list.slice(0, -1)}}`, `{"a":${list} ${list}}`, `{"a":${list.replaceAll('},{', '},,{')}}`],
-    ...[`{a:${list}}`, `{"a":${list},"b":[1}`, `{"a":${list},"b":{"c":1]}`, `{"a":[${' '.repeat(70_000)},1]}`],
-    ...[`{"a":${list},"b":"`, `{"a":${list.replace('"size"', 'size')}}`, `${list}[`, '[[['.repeat(30_000)],
+    `{"a":${list}`,
+    `{"a":${list}}}`,
+    `{"a":${list},}`,
+    `{"a":${list.slice(0, -1)},]}`,
+    `{"a":[,${list.slice(1)}}`,
+    `{"a":${list.slice(0, -1)}}`,
+    `{"a":${list} ${list}}`,
+    `{"a":${list.replaceAll('},{', '},,{')}}`,
+    `{a:${list}}`,
+    `{"a":${list},"b":[1}`,
+    `{"a":${list},"b":{"c":1]}`,
+    `{"a":[${' '.repeat(70_000)},1]}`,
+    `{"a":${list},"b":"`,
+    `{"a":${list.replace('"size"', 'size')}}`,
+    `${list}[`,
+    '[[['.repeat(30_000),
   ]
   // The last comma ends a slice.
   faulty.push(`{"a":[${'1,'.repeat(32_769)}]}`)

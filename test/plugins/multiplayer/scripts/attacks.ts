@@ -15,7 +15,9 @@ export interface Attack {
 }
 
 const attack = (name: string, room: Attack['room'], code: string, more: Partial<Attack> = {}): Attack => ({
-  ...{ name, room, code },
+  name,
+  room,
+  code,
   ...more,
 })
 const short = { short: true } as const

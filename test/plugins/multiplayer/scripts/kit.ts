@@ -15,14 +15,27 @@ import { driverContext } from '../../../kit/driver-context.ts'
 import { framesIn } from '../kit.ts'
 
 const LIMITS = {
-  ...{ roomPlayers: 100, roomMessagesPerSecond: 10_000, roomMessageBurst: 10_000, roomFrameBytes: 16 * 1024 },
-  ...{ roomStateBytes: 256 * 1024, roomPresenceBytes: 2048, roomUnsentBytes: 1024 * 1024, roomResumeSeconds: 30 },
-  ...{ roomReplayFrames: 256, roomSocketsPerPlayer: 20, roomGuestSocketsPerAddress: 200, roomPingSeconds: 25 },
-  ...{ roomScriptBytes: 16 * 1024 * 1024, roomScriptMs: 20, roomScriptShare: 0.2 },
+  roomPlayers: 100,
+  roomMessagesPerSecond: 10_000,
+  roomMessageBurst: 10_000,
+  roomFrameBytes: 16 * 1024,
+  roomStateBytes: 256 * 1024,
+  roomPresenceBytes: 2048,
+  roomUnsentBytes: 1024 * 1024,
+  roomResumeSeconds: 30,
+  roomReplayFrames: 256,
+  roomSocketsPerPlayer: 20,
+  roomGuestSocketsPerAddress: 200,
+  roomPingSeconds: 25,
+  roomScriptBytes: 16 * 1024 * 1024,
+  roomScriptMs: 20,
+  roomScriptShare: 0.2,
 }
 
 export const scriptOf = (source: string): RoomScript => ({
-  ...{ digest: 'digest', deployId: 'deploy', path: 'room.js' },
+  digest: 'digest',
+  deployId: 'deploy',
+  path: 'room.js',
   source,
 })
 
@@ -81,7 +94,10 @@ export function startScripts(
   const all = { ...LIMITS, ...limits }
   const programs = new WorkerPrograms(folderSource(join(import.meta.dirname, '../../../../dist/browser')))
   const scripts = new ScriptRuntime({
-    ...{ clock: systemClock, log, limits: all, backends },
+    clock: systemClock,
+    log,
+    limits: all,
+    backends,
     program: () => programs.text('script-sandbox'),
     load: async () => loaded,
   })
