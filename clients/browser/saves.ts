@@ -17,7 +17,7 @@ import { CurrentPlayer } from './saves/player.ts'
 import { recover } from './saves/recover.ts'
 import { Sender } from './saves/sender.ts'
 import { type Outcome, Server, type Theirs } from './saves/server.ts'
-import { current, type Entry, Store, stampOf } from './saves/store.ts'
+import { current, type Entry, isVersion, Store, stampOf } from './saves/store.ts'
 import { type ChangedElsewhere, Tabs } from './saves/tabs.ts'
 import {
   isOtherPlayer,
@@ -58,6 +58,7 @@ export class Saves {
     store: () => this.#ready.then(() => this.#store),
     recover: () => this.#recover(),
     replaced: (entry) => this.#replaced(entry),
+    sent: (account, key, base) => this.#tabs.tell({ account, key, stamp: stampOf({ base }) }),
   })
   readonly #tabs = new Tabs(this.#journal.page, {
     changed: (change) => void this.#changedElsewhere(change).catch(() => {}),
@@ -251,7 +252,9 @@ export class Saves {
     } catch (error) {
       if (error instanceof TypeError) throw error
       const outcome = await setOnServer(this.#server, { account, key, value }, change)
-      this.#see(account, key, outcome.kind === 'written' ? outcome.version : undefined)
+      const version = outcome.kind === 'written' ? outcome.version : undefined
+      this.#see(account, key, version)
+      this.#tabs.tell({ account, key, stamp: stampOf({ base: version ?? null }) })
       this.#sender.retry()
       return
     }
@@ -275,11 +278,23 @@ export class Saves {
   async #changedElsewhere({ account, key, stamp }: ChangedElsewhere): Promise<void> {
     const seen = this.#seen.get(key)
     if (account !== this.#player.account || seen === undefined || seen === stamp) return
-    const entry = await this.#store?.get(account, key)
-    if (this.#seen.get(key) !== seen || (entry && stampOf(entry) !== stamp)) return
+    if (!this.#store) return this.#changedOnServer(key, stamp)
+    const entry = await this.#store.get(account, key)
+    // A deletion is told by its change. When it is on the server, there is no entry any more.
+    if (this.#seen.get(key) !== seen || (entry ? stampOf(entry) !== stamp : isVersion(stamp))) return
     if (!this.#listeners.last('change')) return
     this.#seen.set(key, stamp)
     this.#listeners.emit('change', { key, value: current(entry) })
+  }
+
+  /** A browser that keeps nothing for this page, such as a frame's, has the value of another tab on the server only. */
+  async #changedOnServer(key: string, stamp: string): Promise<void> {
+    const versionOf = () => this.#onServer.get(key) ?? null
+    const before = versionOf()
+    // Another tab's change is told again once it is on the server.
+    if (!isVersion(stamp) || stamp === stampOf({ base: before }) || !this.#listeners.last('change')) return
+    const value = await this.#get(key)
+    if (versionOf() !== before) this.#listeners.emit('change', { key, value })
   }
 
   /** Returns the player for a call of the game. */

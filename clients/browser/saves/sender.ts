@@ -23,6 +23,8 @@ export interface SenderParts {
   recover(): Promise<void>
   /** Another value than this page's has come out of a conflict. */
   replaced(entry: Entry): void
+  /** A change is on the server, which gave it a version; null: the save is deleted. */
+  sent(account: string, key: string, version: number | null): void
 }
 
 /** Sends the changes of the player in their order. */
@@ -148,8 +150,9 @@ export class Sender {
     if (outcome.kind !== 'conflict') {
       this.#succeed()
       this.#conflicts.delete(key)
-      if (await noteSent(store, entry, outcome))
-        lastWrites.note(key, outcome.kind === 'written' ? outcome.version : null)
+      const version = outcome.kind === 'written' ? outcome.version : null
+      if (await noteSent(store, entry, outcome)) lastWrites.note(key, version)
+      this.#parts.sent(account, key, version)
       return null
     }
     const conflicts = (this.#conflicts.get(key) ?? 0) + 1

@@ -39,6 +39,9 @@ export interface Entry {
 /** Returns what tells the value of an entry from others that the save had before. */
 export const stampOf = ({ change, base }: Pick<Entry, 'change' | 'base'>): string => change ?? `version ${base}`
 
+/** Whether a stamp is that of a value of the server. */
+export const isVersion = (stamp: string): boolean => stamp.startsWith('version ')
+
 /** Returns the value that the game sees: the last one that follows, if there is one. */
 export const current = (entry: Entry | undefined): SaveValue => {
   const value = entry?.pending?.next?.at(-1) ?? entry?.value

@@ -1,4 +1,5 @@
 // Browsers whose storage does not open, or is closed under the page, and clocks that were wrong without a connection.
+import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { openBrowser, openPage } from '../../kit/browser.ts'
 import { timeLimit } from '../../kit/time-limit.ts'
@@ -26,6 +27,40 @@ t.test('storage that never opens costs only the copy on the device', { timeout: 
   t.same(await onServer(world, world.owner), { a: '1' }, 'on the server when `set` resolves')
   t.same(await page.evaluate(() => Promise.all([saves.get('a'), saves.keys()])), [1, ['a']])
   await saved(page)
+})
+
+t.test('a page without storage hears what another tab has saved, and what it has deleted', async (t) => {
+  const prepared = await prepare(t)
+  if (!prepared) return
+  const { world, page, context } = prepared
+  await openGame(page, world.url)
+  await page.evaluate(() => saves.set('a', 1))
+  await saved(page)
+  const bare = await context.newPage()
+  await bare.addInitScript(() => {
+    IDBFactory.prototype.open = () => {
+      throw new DOMException('The user denied permission to access the database.', 'UnknownError')
+    }
+  })
+  await openGame(bare, world.url)
+  t.equal(await bare.evaluate(() => saves.get('a')), 1)
+  const heard = (page: Page, count: number) =>
+    page.waitForFunction(`events.filter(([name]) => name === 'change').length === ${count}`)
+  const changes = (page: Page): Promise<unknown[]> =>
+    page.evaluate("events.filter(([name]) => name === 'change').map(([, change]) => change)")
+  const third = await context.newPage()
+  await openGame(third, world.url)
+  await third.evaluate(() => saves.get('a'))
+  await page.evaluate(() => saves.set('a', 2))
+  await heard(bare, 1)
+  await page.evaluate(() => saves.delete('a'))
+  await heard(bare, 2)
+  for (const one of [bare, third]) t.same(await changes(one), [{ key: 'a', value: 2 }, { key: 'a' }])
+  await bare.evaluate(() => saves.set('a', 3))
+  await saved(page)
+  t.equal(await page.evaluate(() => saves.get('a')), 3)
+  t.equal((await changes(bare)).length, 2, 'nothing of its own')
+  t.equal((await changes(third)).length, 2, 'each once')
 })
 
 t.test('storage that is closed and does not open again is said', { timeout: timeLimit(120) }, async (t) => {
