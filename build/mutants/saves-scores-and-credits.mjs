@@ -43,6 +43,13 @@ export default [
     tests: ['plugins/scores/scores'],
   },
   {
+    name: 'a server of an earlier version gets no score',
+    in: 'clients/browser',
+    find: "if (error.code !== 'invalid_request') throw error",
+    replace: 'throw error',
+    tests: ['clients/scores'],
+  },
+  {
     name: 'a waiting score goes to whoever signs in',
     in: 'clients/browser',
     find: 'filter((queued) => queued.player === player)',

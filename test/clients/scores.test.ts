@@ -96,7 +96,7 @@ t.test('scores count in the order in which they were reached', { timeout: timeLi
   if (!browser) return
   const { platform, owner, gameId, open } = await playground(t)
   await platform.app.scores.boards.put(gameId, 'last', { title: 'Last', keep: 'last' })
-  const { page } = await open(browser, owner)
+  const { page, context } = await open(browser, owner)
   await page.evaluate("import('/__service/scores.js').then(({ board }) => { window.last = board('last') })")
   const address = '**/__service/scores/last'
   await page.route(address, (route) => route.abort())
@@ -114,6 +114,22 @@ t.test('scores count in the order in which they were reached', { timeout: timeLi
   t.match(await page.evaluate('last.submit(4)'), { score: 4, best: 4 })
   t.equal(await page.evaluate("localStorage.getItem('service.scores')"), null)
   t.match(await page.evaluate('last.top(1)'), { me: { score: 4 } })
+
+  t.comment('a server of an earlier version, which knows no ids')
+  await page.route(address, async (route) => {
+    const body = route.request().postData() ?? ''
+    await route.continue({ postData: body.replace('submissionId', 'unknownField') })
+  })
+  t.match(await page.evaluate('last.submit(5)'), { score: 5, best: 5 })
+  await context.setOffline(true)
+  t.equal(await page.evaluate('last.submit(6)'), null)
+  await context.setOffline(false)
+  await page.waitForFunction('last.top(1).then(({ me }) => me.score === 6)')
+  t.equal(
+    await page.evaluate('last.submit(0.5e20).catch(({ code }) => code)'),
+    'invalid_request',
+    'a real refusal stays',
+  )
 })
 
 inFull(t)?.test(

@@ -76,12 +76,18 @@ export class ScoreClient {
     return nextCursor === null ? null : this.list(name, { ...options, limit: entries.length, cursor: nextCursor })
   }
 
+  /** Sends a score. A server of an earlier version refuses the id, which it does not know, and then gets none. */
   async #send({ id, name, score, detail, player }: Queued): Promise<Submitted> {
-    const body = { score, ...(detail === undefined ? {} : { detail }), submissionId: id }
-    const submitted = await ask<Submitted>(addressOf(name), {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...(player === null ? {} : { 'service-player': player }) },
-      body: JSON.stringify(body),
+    const made = { score, ...(detail === undefined ? {} : { detail }) }
+    const post = (body: object) =>
+      ask<Submitted>(addressOf(name), {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...(player === null ? {} : { 'service-player': player }) },
+        body: JSON.stringify(body),
+      })
+    const submitted = await post({ ...made, submissionId: id }).catch((error: ScoreError) => {
+      if (error.code !== 'invalid_request') throw error
+      return post(made)
     })
     if (typeof dispatchEvent === 'function') dispatchEvent(new CustomEvent(CHANGED, { detail: { name } }))
     return submitted
