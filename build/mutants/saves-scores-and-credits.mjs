@@ -31,8 +31,8 @@ export default [
   {
     name: 'a submission that is sent again counts again',
     in: 'plugins/scores',
-    find: 'if (repeated.has(playerId)) {',
-    replace: 'if (repeated.has(playerId) && score === 0.5) {',
+    find: 'if (repeated.has(playerId)) return',
+    replace: 'if (repeated.has(playerId) && score === 0.5) return',
     tests: ['plugins/scores/scores'],
   },
   {
@@ -129,7 +129,7 @@ export default [
   {
     name: 'who is kept off a board submits all the same',
     in: 'plugins/scores',
-    find: 'if (excluded.has(playerId)) return new KeptOff()',
+    find: 'if (excluded.has(playerId)) throw new KeptOff()',
     replace: '',
     tests: ['plugins/scores/boards-model'],
   },

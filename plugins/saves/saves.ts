@@ -175,7 +175,7 @@ export class Saves {
       const now = clock.now()
       await rows.setDeleted(key, now, new Date(current.historyDueAt ?? now.getTime() + KEPT_MS))
       const left = { ...usage, keys: usage.keys - 1, bytes: usage.bytes - current.size }
-      await rows.setUsage(await this.#bounded(rows, left, limitBytes))
+      await rows.setUsage(await this.#removeOldest(rows, left, limitBytes))
       return { version: current.version, removed: rows.removedDigests }
     })
     await this.values.removeUnused(removed)
@@ -263,7 +263,7 @@ export class Saves {
     )
     await rows.setCurrent(key, { version, size, contentType, updatedAt: at, historyDueAt: dueAt })
     const changed = { ...usage, keys, bytes, keptBytes: usage.keptBytes + size - freed }
-    await rows.setUsage(changed.keptBytes > limitBytes ? await this.#bounded(rows, changed, limitBytes) : changed)
+    await rows.setUsage(changed.keptBytes > limitBytes ? await this.#removeOldest(rows, changed, limitBytes) : changed)
     return { created, save: { key, version, size, updatedAt: at.toISOString() } }
   }
 
@@ -289,23 +289,25 @@ export class Saves {
   }
 
   /**
-   * Bounds what is kept, so that nobody fills the server by making, shrinking and deleting saves: as many deleted keys as
-   * there may be saves, and all versions together within the bytes of the saves. The oldest go first, a current value
-   * never.
+   * Removes the oldest of what is kept beyond its bounds, so that nobody fills the server by making, shrinking and
+   * deleting saves: as many deleted keys as there may be saves, and all versions together within the bytes of the saves.
+   * A current value never goes.
+   *
+   * @returns what is left
    */
-  async #bounded(rows: SaveRows, usage: UsageRow, limitBytes: number): Promise<UsageRow> {
-    const bounded = { ...usage }
+  async #removeOldest(rows: SaveRows, usage: UsageRow, limitBytes: number): Promise<UsageRow> {
+    const left = { ...usage }
     const deleted = await rows.deletedKeys()
     for (const { key, version } of deleted.slice(0, Math.max(0, deleted.length - this.#limits.savesPerPlayer))) {
-      bounded.keptBytes -= await rows.forget(key)
-      bounded.versionFloor = Math.max(bounded.versionFloor, version)
+      left.keptBytes -= await rows.forget(key)
+      left.versionFloor = Math.max(left.versionFloor, version)
     }
-    if (bounded.keptBytes > limitBytes) {
-      const { freed, forgotten } = await rows.removeEarlier(bounded.keptBytes - limitBytes)
-      bounded.keptBytes -= freed
-      bounded.versionFloor = Math.max(bounded.versionFloor, ...forgotten)
+    if (left.keptBytes > limitBytes) {
+      const { freed, forgotten } = await rows.removeEarlier(left.keptBytes - limitBytes)
+      left.keptBytes -= freed
+      left.versionFloor = Math.max(left.versionFloor, ...forgotten)
     }
-    return bounded
+    return left
   }
 
   async #row({ gameId, playerId }: SaveOwner, key: string): Promise<CurrentRow & StoredValue> {

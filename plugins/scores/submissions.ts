@@ -110,6 +110,44 @@ function takeBatch(queue: Waiting[]): Waiting[] {
   return batch
 }
 
+/** The submissions of one transaction, and what it has read about them. */
+interface Batch {
+  board: StoredBoard
+  submissions: readonly Submission[]
+  now: Date
+  /** The period that the scores count in. */
+  current: number
+  /** The scores that the players have, by period and player; the current period first. */
+  held: ReadonlyMap<number, ReadonlyMap<string, StoredEntry>>
+  present: ReadonlySet<string>
+  excluded: ReadonlySet<string>
+  /** The players whose submission has been stored before. */
+  repeated: ReadonlySet<string>
+}
+
+/** The score of a player that was stored before, and whether the board hides it. */
+type StoredEntry = Held & { hidden: boolean }
+
+/** The change of a player's score in one period. */
+interface Write {
+  period: number
+  playerId: string
+  before: StoredEntry | null
+  after: Held
+}
+
+/** An accepted submission. */
+interface Outcome {
+  submission: Submission
+  /** In units. */
+  score: number
+  /** What the player had in the current period, and has now. */
+  before: StoredEntry | null
+  after: Held
+  /** Empty for a submission that was stored before. */
+  writes: readonly Write[]
+}
+
 /** @returns the result or the error of each submission */
 async function storeBatch(
   statements: Statements,
@@ -117,63 +155,85 @@ async function storeBatch(
 ): Promise<(SubmittedScore | Error)[]> {
   const board = await lockBoard(statements, key)
   if (!board) return batch.map(() => new NotFound('board'))
+  const read = await readBatch(statements, { board, submissions: batch, present, now })
+  const outcomes = batch.map((submission) => attempt(() => outcomeOf(read, submission)))
+  await writeOutcomes(
+    statements,
+    read,
+    outcomes.filter((outcome): outcome is Outcome => !(outcome instanceof Error)),
+  )
+  return answersTo(statements, read, outcomes)
+}
+
+async function readBatch(
+  statements: Statements,
+  about: Pick<Batch, 'board' | 'submissions' | 'present' | 'now'>,
+): Promise<Batch> {
+  const { board, submissions, now } = about
   const current = periodAt(board.fields.reset, now)
-  const players = batch.map(({ playerId }) => playerId)
-  const held = await readHeld(statements, key, [...new Set([current, ALL_TIME])], players)
-  const excluded = await readExcluded(statements, key, players)
-  const repeated = await readRepeated(statements, key, batch)
+  const players = submissions.map(({ playerId }) => playerId)
+  return {
+    ...about,
+    current,
+    held: await readHeld(statements, board.key, [...new Set([current, ALL_TIME])], players),
+    excluded: await readExcluded(statements, board.key, players),
+    repeated: await readRepeated(statements, board.key, submissions),
+  }
+}
 
-  const writes = new Map<number, Write[]>([...held.keys()].map((period) => [period, []]))
-  const outcomes = batch.map((submission): Outcome | Error => {
-    const { playerId, detail } = submission
-    if (!present.has(playerId)) return new Unauthorized('There is no such player.')
-    if (excluded.has(playerId)) return new KeptOff()
-    return attempt(() => {
-      const score = unitsOf(board, submission)
-      if (repeated.has(playerId)) {
-        const before = held.get(current)?.get(playerId) ?? null
-        return { score, playerId, before, after: before ?? { score, detail, at: now } }
-      }
-      const own = [...held].map(([period, before]): Write & { period: number } => {
-        const had = before.get(playerId) ?? null
-        const after = applySubmission(board.fields, had, { score, detail, at: now })
-        return { period, playerId, before: had, after }
-      })
-      for (const { period, ...write } of own) writes.get(period)?.push(write)
-      return { score, ...(own[0] as Write) }
-    })
+/** @throws Unauthorized, KeptOff, RoomWritesOnly, ScoreOutOfRange */
+function outcomeOf({ board, now, current, held, present, excluded, repeated }: Batch, submission: Submission): Outcome {
+  const { playerId, detail } = submission
+  if (!present.has(playerId)) throw new Unauthorized('There is no such player.')
+  if (excluded.has(playerId)) throw new KeptOff()
+  const score = unitsOf(board, submission)
+  const submitted = { score, detail, at: now }
+  const before = held.get(current)?.get(playerId) ?? null
+  if (repeated.has(playerId)) return { submission, score, before, after: before ?? submitted, writes: [] }
+  const writes = [...held].map(([period, scores]): Write => {
+    const had = scores.get(playerId) ?? null
+    return { period, playerId, before: had, after: applySubmission(board.fields, had, submitted) }
   })
-  for (const [period, list] of writes) await writeEntries(statements, board, period, list)
-  const accepted = outcomes.filter((outcome): outcome is Outcome => !(outcome instanceof Error))
-  const counted = batch.filter(({ playerId }, index) => !(outcomes[index] instanceof Error) && !repeated.has(playerId))
-  if (counted.length > 0) await countDay(statements, key, now, counted.length)
-  await noteSubmissions(statements, key, counted, now)
+  return { submission, score, before, after: (writes[0] as Write).after, writes }
+}
 
+async function writeOutcomes(
+  statements: Statements,
+  { board, held, now, repeated }: Batch,
+  outcomes: readonly Outcome[],
+): Promise<void> {
+  const writes = Map.groupBy(
+    outcomes.flatMap((outcome) => outcome.writes),
+    ({ period }) => period,
+  )
+  for (const period of held.keys()) await writeEntries(statements, board, period, writes.get(period) ?? [])
+  const counted = outcomes.map(({ submission }) => submission).filter(({ playerId }) => !repeated.has(playerId))
+  if (counted.length > 0) await countDay(statements, board.key, now, counted.length)
+  await noteSubmissions(statements, board.key, counted, now)
+}
+
+async function answersTo(
+  statements: Statements,
+  { board, current, repeated }: Batch,
+  outcomes: readonly (Outcome | Error)[],
+): Promise<(SubmittedScore | Error)[]> {
   const { order, decimals, reset } = board.fields
-  const keys = accepted.map(({ after }) => sortKeyOf(after.score, order))
-  const { ranks, total } = await ranksOf(statements, { board: key, period: current }, keys)
+  const keys = outcomes.flatMap((outcome) => (outcome instanceof Error ? [] : [sortKeyOf(outcome.after.score, order)]))
+  const { ranks, total } = await ranksOf(statements, { board: board.key, period: current }, keys)
   const periodEndsAt = beginOf(reset, current + 1)?.toISOString() ?? null
   return outcomes.map((outcome): SubmittedScore | Error => {
     if (outcome instanceof Error) return outcome
-    const { playerId, score, before, after } = outcome
+    const { submission, score, before, after } = outcome
     return {
       score: fromUnits(score, decimals),
       best: fromUnits(after.score, decimals),
       rank: ranks.get(sortKeyOf(after.score, order)) ?? 0,
       total,
-      improved: !repeated.has(playerId) && (!before || isBetter(order, after.score, before.score)),
+      improved: !repeated.has(submission.playerId) && (!before || isBetter(order, after.score, before.score)),
       periodEndsAt,
     }
   })
 }
-
-interface Write {
-  playerId: string
-  before: (Held & { hidden: boolean }) | null
-  after: Held
-}
-
-type Outcome = Write & { score: number }
 
 /**
  * Returns the submitted score in units.
@@ -209,7 +269,7 @@ interface PlainHeld {
 
 /** Returns the scores of players, by period and player. */
 async function readHeld(statements: Statements, board: string, periods: number[], players: string[]) {
-  const held = new Map<number, Map<string, Held & { hidden: boolean }>>(periods.map((period) => [period, new Map()]))
+  const held = new Map<number, Map<string, StoredEntry>>(periods.map((period) => [period, new Map()]))
   for (const part of inChunks(players)) {
     const rows = await statements.query<PlainHeld>(
       `select period, player_id, score, sort_key, detail, at from score_entries
