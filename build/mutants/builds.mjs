@@ -1,6 +1,20 @@
 /** Mistakes in what happens to the builds that people publish: archives, names, caching, serving. */
 export default [
   {
+    name: 'service worker: the picture of a player goes through the worker of the game',
+    in: 'plugins/game-edge/files',
+    find: "':/^\\\\/avatars\\\\/ply_[0-9A-Za-z]{26}$/.test(pathname))' +",
+    replace: "':false)' +",
+    tests: ['plugins/game-edge/engines'],
+  },
+  {
+    name: 'start page: it answers for files that are not there',
+    in: 'plugins/game-edge/files',
+    find: "return destination === 'empty' &&",
+    replace: "return destination === 'nothing' &&",
+    tests: ['plugins/game-edge/engines'],
+  },
+  {
     name: 'references: what a script writes counts as part of the page',
     in: 'plugins/deploy/builds',
     find: 'if (RAW.has(element)) {',
