@@ -1,6 +1,41 @@
 /** Mistakes in what happens to the builds that people publish: archives, names, caching, serving. */
 export default [
   {
+    name: 'service worker: the picture of a player goes through the worker of the game',
+    in: 'plugins/game-edge/files',
+    find: "':/^\\\\/avatars\\\\/ply_[0-9A-Za-z]{26}$/.test(pathname))' +",
+    replace: "':false)' +",
+    tests: ['plugins/game-edge/engines'],
+  },
+  {
+    name: 'start page: it answers for files that are not there',
+    in: 'plugins/game-edge/files',
+    find: "return destination === 'empty' &&",
+    replace: "return destination === 'nothing' &&",
+    tests: ['plugins/game-edge/engines'],
+  },
+  {
+    name: 'references: what a script writes counts as part of the page',
+    in: 'plugins/deploy/builds',
+    find: 'if (RAW.has(element)) {',
+    replace: "if (RAW.has(element) && element !== 'script') {",
+    tests: ['plugins/deploy/examine'],
+  },
+  {
+    name: 'references: each source of a font must be there',
+    in: 'plugins/deploy/builds',
+    find: "if (one && !(isThere && one.match.kind === 'missing'))",
+    replace: 'if (one)',
+    tests: ['plugins/deploy/examine'],
+  },
+  {
+    name: 'references: those of a style sheet are resolved against the site',
+    in: 'plugins/deploy/builds',
+    find: 'await judge(path, siteAddress(path), loadedByStyles(text))',
+    replace: "await judge(path, siteAddress(''), loadedByStyles(text))",
+    tests: ['plugins/deploy/examine'],
+  },
+  {
     name: 'archive: a name without the flag is never UTF-8',
     in: 'core/data/zip',
     find: 'unicodePathOf(entry) ?? utf8(entry.fileNameRaw)',

@@ -1,11 +1,12 @@
 import type { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type Loaded, loadedByPage, loadedByStyles, withoutComments } from './addresses.ts'
 import type { BuildFile, OpenFile } from './build-file.ts'
 import { decode } from './decode.ts'
 import { type Engine, recogniseEngine, TELLING_DATA } from './engines.ts'
 import { findSharedMemory } from './find-shared-memory.ts'
 import { type Note, notesByName } from './notes.ts'
-import { References, withoutComments } from './references.ts'
+import { baseOfPage, References, siteAddress } from './references.ts'
 
 /** What a build contains, as stored with its deploy. */
 export interface Build {
@@ -15,9 +16,9 @@ export interface Build {
   notes: Note[]
 }
 
-/** The maximum number of scripts that are read, those of the upper folders first, and their bytes together. */
-const MOST_SCRIPTS = 24
-const SCRIPT_BYTES = 4 * 1024 ** 2
+/** The maximum number of texts of one kind that are read, those of the upper folders first, and their bytes together. */
+const MOST_TEXTS = 24
+const TEXT_BYTES = 4 * 1024 ** 2
 const PAGE_BYTES = 1024 ** 2
 /** The bytes that are read of a data file. */
 const HEAD_BYTES = 16 * 1024
@@ -25,7 +26,15 @@ const MOST_HEADS = 4
 /** The length of a text that is searched before other work gets a turn. */
 const SLICE = 64 * 1024
 
+/** The number of addresses that are looked up before other work gets a turn. */
+const ADDRESSES_IN_A_TURN = 500
+
 const SCRIPT = /\.m?js$/i
+const PAGE = /\.html?$/i
+const STYLES = /\.css$/i
+const DOCUMENT = /<(?:!doctype|html)\b/i
+/** Pages and style sheets of others, which the game does not load. */
+const UNLOADED = /(?:^|\/)(?:node_modules|__MACOSX)\//
 /** Texts that share memory without a WebAssembly module of their own. */
 const SHARES_MEMORY = /\bnew\s+SharedArrayBuffer\s*\(/
 
@@ -42,20 +51,29 @@ export async function examine<File extends BuildFile>(files: readonly File[], op
   const page = index ? withoutComments(textOf(await read(index, PAGE_BYTES))) : ''
   // Each look at all paths of a large build takes a turn of the event loop.
   await nextTurn()
-  const references = new References(paths, page)
+  const references = new References(paths)
   await nextTurn()
-  const scripts = new Map<string, string>()
-  let left = SCRIPT_BYTES
-  for (const file of shallow(files.filter(({ path }) => SCRIPT.test(path))).slice(0, MOST_SCRIPTS)) {
-    if (left <= 0) break
-    const text = textOf(await read(file, left))
-    left -= text.length
-    scripts.set(file.path, text)
+  const judge = async (path: string, base: string, loaded: Iterable<Loaded>) => {
+    let count = 0
+    for (const one of loaded) {
+      references.add(path, base, one)
+      if (++count % ADDRESSES_IN_A_TURN === 0) await nextTurn()
+    }
+    await nextTurn()
   }
+  await judge('index.html', baseOfPage('index.html', page), loadedByPage(page))
+  for await (const [path, text] of texts(files, PAGE, read)) {
+    const html = withoutComments(text)
+    // A piece of a page is inserted into another, whose address counts.
+    if (path !== 'index.html' && DOCUMENT.test(html)) await judge(path, baseOfPage(path, html), loadedByPage(html))
+  }
+  for await (const [path, text] of texts(files, STYLES, read))
+    await judge(path, siteAddress(path), loadedByStyles(text))
+  const scripts = new Map<string, string>()
+  for await (const [path, text] of texts(files, SCRIPT, read)) scripts.set(path, text)
   for (const [path, text] of [['index.html', page] as const, ...scripts]) {
     for (let at = 0; at < text.length; at += SLICE) {
       const part = text.slice(at, at + SLICE)
-      if (path === 'index.html') references.addPage(part)
       references.addScript(path, part)
       await nextTurn()
     }
@@ -79,6 +97,22 @@ function notesOfMemory(sharedMemory: string | null, scripts: ReadonlyMap<string,
   if (!script) return []
   const message = `${script[0]} uses SharedArrayBuffer, which only an isolated game has. If the game needs it: gameyard games update --isolation on.`
   return [{ level: 'warning', code: 'shared_memory_in_script', path: script[0], message }]
+}
+
+/** Yields the beginnings of the files of one kind. */
+async function* texts<File extends BuildFile>(
+  files: readonly File[],
+  kind: RegExp,
+  read: (file: File, bytes: number) => Promise<Uint8Array>,
+): AsyncGenerator<[path: string, text: string]> {
+  let left = TEXT_BYTES
+  const some = shallow(files.filter(({ path }) => kind.test(path) && (kind === SCRIPT || !UNLOADED.test(path))))
+  for (const file of some.slice(0, MOST_TEXTS)) {
+    if (left <= 0) return
+    const text = textOf(await read(file, Math.min(left, kind === SCRIPT ? left : PAGE_BYTES)))
+    left -= text.length
+    yield [file.path, text]
+  }
 }
 
 /** Returns files by the depth of their folders, and small ones first. */

@@ -1,21 +1,18 @@
 import { printablePath } from '../../../core/data/file-path.ts'
+import { baseOf, type Loaded } from './addresses.ts'
 import { FileIndex, type Match } from './file-index.ts'
 import type { Note } from './notes.ts'
 
-/** The maximum number of notes of one kind. */
-const MOST = 8
+/** The maximum number of notes. */
+const MOST = 10
 /** Addresses of the machine or the service on which a build was tried, where players have nothing. */
 const MAKERS_HOST =
   /^(?:localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[::1\]|(?:[\w-]+\.)*itch\.zone|preview\.construct\.net|launch\.playcanvas\.com)$/i
 
 /** Stands for the address of the game, which a build does not know. */
 const SITE = 'http://game.invalid/'
-/** Elements whose files a page needs, with the address: `<script src="main.js">`. */
-const ELEMENT =
-  /<(script|link|img|audio|video|source|embed|object|iframe)\b[^<>]{0,1000}?\s(?:src|href|data)\s*=\s*(?:"([^"]{1,500})"|'([^']{1,500})'|([^\s>"']{1,500}))/gi
-/** Links of a page that are no files of the game. */
-const UNLOADED =
-  /\brel\s*=\s*["']?(?:canonical|alternate|preconnect|dns-prefetch|author|license|help|search|next|prev)\b/i
+/** Addresses of the page itself, placeholders, and fragments. */
+const MADE_AT_RUN_TIME = /^(?:#|data:|blob:|about:|mailto:|javascript:)|[{}<>$]|%[A-Z_]+%/i
 /** A text in a script that can be the name of a file. */
 const LITERAL = /["'`]([^"'`\\\s<>{}|*?:;,()]{1,150}\.[a-z0-9]{2,5})["'`]/gi
 
@@ -25,36 +22,37 @@ const LITERAL = /["'`]([^"'`\\\s<>{}|*?:;,()]{1,150}\.[a-z0-9]{2,5})["'`]/gi
  */
 export class References {
   readonly #files: FileIndex
-  /** The address against which those of the page are resolved. */
-  readonly #folder: string
   readonly #notes = new Map<string, Note>()
   readonly #hosts = new Set<string>()
 
-  /** @param page the text of `index.html` */
-  constructor(paths: readonly string[], page: string) {
+  constructor(paths: readonly string[]) {
     this.#files = new FileIndex(paths)
-    const base = /<base\b[^<>]{0,300}?\shref\s*=\s*["']?([^"'\s>]{1,500})/i.exec(page)?.[1] ?? ''
-    this.#folder = URL.canParse(base, SITE) ? new URL(base, SITE).href : SITE
   }
 
   get notes(): Note[] {
     return [...this.#notes.values()]
   }
 
-  /** The other hosts from which the page loads files. */
+  /** The other hosts from which `index.html` loads files. */
   get hosts(): string[] {
     return [...this.#hosts]
   }
 
-  /** Reads the elements of a part of `index.html`. */
-  addPage(html: string): void {
-    for (const { index, 1: element = '', 2: quoted, 3: single, 4: bare } of html.matchAll(ELEMENT)) {
-      if (element.toLowerCase() === 'link' && UNLOADED.test(html.slice(index, html.indexOf('>', index)))) continue
-      this.#addAddress((quoted ?? single ?? bare ?? '').trim(), element.toLowerCase())
-    }
+  /**
+   * Judges what a page or a style sheet loads.
+   *
+   * @param path of the file
+   * @param base the address against which its addresses are resolved, by `baseOfPage` or `siteAddress`
+   */
+  add(path: string, base: string, { element, addresses }: Loaded): void {
+    // Of several sources the browser takes one that it knows, and makers leave the others out.
+    const judged = addresses.map((address) => this.#matchOf(path, base, address, element))
+    const isThere = judged.some((one) => one?.match.kind === 'found')
+    for (const one of judged)
+      if (one && !(isThere && one.match.kind === 'missing')) this.#judge(path, one.address, one.match, one.resolved)
   }
 
-  /** Reads a part of a script, or of a style sheet. */
+  /** Reads a part of a script. */
   addScript(path: string, text: string): void {
     for (const [, literal = ''] of text.matchAll(LITERAL)) {
       if (literal.startsWith('//')) continue
@@ -66,57 +64,76 @@ export class References {
     }
   }
 
-  #addAddress(address: string, element: string): void {
-    if (address === '' || /^(?:#|data:|blob:|about:|mailto:|javascript:)|[{}<>$]|%[A-Z_]+%/i.test(address)) return
-    if (!URL.canParse(address, this.#folder)) return
-    const url = new URL(address, this.#folder)
+  /** Returns how an address of this site relates to the files; null for any other. */
+  #matchOf(path: string, base: string, address: string, element: string) {
+    if (address === '' || MADE_AT_RUN_TIME.test(address) || !URL.canParse(address, base)) return null
+    const url = new URL(address, base)
     if (url.protocol === 'file:' || MAKERS_HOST.test(url.hostname)) {
-      const message = `index.html loads ${printablePath(address)}, which only the maker of the build can reach.`
-      this.#add('makers_host', 'index.html', message)
-    } else if (url.origin !== new URL(SITE).origin) {
-      if (url.protocol.startsWith('http')) this.#hosts.add(url.host)
-    } else {
-      const match = this.#files.at(decoded(url.pathname).slice(1))
-      // A page works without a picture or an icon. Without a script or a style sheet it rarely does.
-      if (match.kind === 'missing' && element !== 'script') return
-      this.#judge('index.html', address, match)
+      const message = `${printablePath(path)} loads ${printablePath(address)}, which only the maker of the build can reach.`
+      this.#add('makers_host', path, message)
+      return null
     }
+    if (url.origin !== new URL(SITE).origin) {
+      if (path === 'index.html' && element !== 'style' && url.protocol.startsWith('http')) this.#hosts.add(url.host)
+      return null
+    }
+    const resolved = decoded(url.pathname).slice(1)
+    const match = this.#files.at(resolved)
+    if (match.kind === 'missing') {
+      // The platform answers it, and a page in a frame without an extension is the start page.
+      if (resolved === 'favicon.ico' || (/^i?frame$/.test(element) && !/\.[^./]+$/.test(resolved))) return null
+      const below = address.startsWith('/') ? decoded(new URL(`.${address}`, base).pathname).slice(1) : resolved
+      if (below !== resolved && this.#files.at(below).kind === 'found')
+        return { address, resolved, match: { kind: 'below base', path: below } as const }
+    }
+    return { address, resolved, match }
   }
 
-  #judge(from: string, address: string, match: Match): void {
+  /** @param resolved the path on the site that an address of a page or style sheet has */
+  #judge(from: string, address: string, match: Judged, resolved?: string): void {
     const asks = `${printablePath(from)} asks for ${printablePath(address)}`
+    const isRelative = resolved !== undefined && !address.startsWith('/')
     if (match.kind === 'case')
       this.#add(
         'case_differs',
         from,
         `${asks}, but the file is ${match.path}. Upper and lower case differ, which Windows and macOS overlook.`,
       )
-    else if (match.kind === 'prefix')
+    else if (match.kind === 'below base')
+      this.#add(
+        'absolute_path',
+        from,
+        `${asks}, but the file is ${match.path}. <base> changes no address that begins with /, so leave the / out.`,
+      )
+    else if (match.kind === 'prefix' && !isRelative)
       this.#add(
         'absolute_path',
         from,
         `${asks}, but the file is ${match.path}. Build for the root of a site, or with relative addresses (Vite: base './').`,
       )
-    else if (match.kind === 'missing') this.#add('missing_file', from, `${asks}, which is not in the build.`)
+    else if (match.kind !== 'found') {
+      const place = isRelative && resolved !== address.replace(/^\.\//, '') ? ` (${printablePath(resolved)})` : ''
+      const other = match.kind === 'prefix' ? `, but ${match.path} is` : ''
+      this.#add('missing_file', from, `${asks}${place}, which is not in the build${other}.`)
+    }
   }
 
   #add(code: string, path: string, message: string): void {
     if (this.#notes.has(message)) return
-    const same = this.notes.filter((note) => note.code === code).length
-    if (same < MOST) this.#notes.set(message, { level: 'warning', code, path, message })
+    if (this.#notes.size < MOST) this.#notes.set(message, { level: 'warning', code, path, message })
   }
 }
 
-/** Returns the page without its comments, in which makers keep what they don't use. */
-export function withoutComments(html: string): string {
-  const parts: string[] = []
-  for (let at = 0; ; ) {
-    const begin = html.indexOf('<!--', at)
-    const end = begin === -1 ? -1 : html.indexOf('-->', begin)
-    if (end === -1) return parts.join('') + html.slice(at)
-    parts.push(html.slice(at, begin))
-    at = end + 3
-  }
+type Judged = Match | { kind: 'below base'; path: string }
+
+/** Returns the address of a file on the site. */
+export const siteAddress = (path: string): string =>
+  new URL(path.split('/').map(encodeURIComponent).join('/'), SITE).href
+
+/** Returns the address against which those of a page are resolved. */
+export function baseOfPage(path: string, html: string): string {
+  const base = baseOf(html)
+  return URL.canParse(base, siteAddress(path)) ? new URL(base, siteAddress(path)).href : siteAddress(path)
 }
 
 function decoded(path: string): string {

@@ -2,13 +2,15 @@ import type { IncomingMessage } from 'node:http'
 
 /**
  * Keeps a game's service worker out of the platform's requests: without it, a worker with a fallback for navigations, or
- * one that builds answers anew, would swallow the sign-in and serve old scripts of the platform. It is one line, so that
- * the lines of the script keep their numbers.
+ * one that builds answers anew, would swallow the sign-in and serve old scripts of the platform. The pictures of players
+ * come from the portal's origin: their answers are opaque, and nobody can build such an answer anew. It is one line, so
+ * that the lines of the script keep their numbers.
  */
 const GUARD = Buffer.from(
   "globalThis.addEventListener('fetch',(event)=>{" +
     'const{origin,pathname}=new URL(event.request.url);' +
-    'if(origin===globalThis.location.origin&&/^\\/(?:auth\\/service|mp|__service)(?:\\/|$)/.test(pathname))' +
+    'if(origin===globalThis.location.origin?/^\\/(?:auth\\/service|mp|__service)(?:\\/|$)/.test(pathname)' +
+    ':/^\\/avatars\\/ply_[0-9A-Za-z]{26}$/.test(pathname))' +
     'event.stopImmediatePropagation()});',
 )
 const STRICT = Buffer.from("'use strict';")

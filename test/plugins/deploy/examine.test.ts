@@ -209,7 +209,140 @@ t.test('addresses that will break are named, and others are not', async (t) => {
     },
   ])
   const many = Array.from({ length: 50 }, (_, index) => `<script src="missing-${index}.js"></script>`).join('')
-  t.equal((await examined({ 'index.html': page(many) })).notes.length, 8, 'at most eight of a kind')
+  t.equal((await examined({ 'index.html': page(many) })).notes.length, 10, 'at most ten')
+})
+
+t.test('what pages and style sheets load is looked up', async (t) => {
+  const messagesOf = async (tree: Tree) => (await examined(tree)).notes.map(({ message }) => message)
+  t.same(
+    await messagesOf({
+      'index.html': page(
+        `<link rel="stylesheet" href="css/game.css"><link rel="shortcut icon" href="Icon.png">
+         <style>body { background: url("sky.png") }</style>`,
+        `<img src="hero.png" srcset="hero.png 1x, hero-large.png 2x"><video poster="film.jpg"><source src="film.mp4"></video>
+         <div style="background: url(&quot;floor.png&quot;)"></div><iframe src="Credits.html"></iframe>`,
+      ),
+      'css/game.css': `@import "more.css"; .a { background: url(img/wall.png) } .b { background: url('../img/Wall.png') }
+        @font-face { src: url(a.woff2), url(b.woff) }`,
+      'credits.html': '<!doctype html><p><script src="gone.js"></script>',
+      'hero.png': 'x',
+      'icon.png': 'x',
+      'img/wall.png': 'x',
+    }),
+    [
+      'index.html asks for Icon.png, but the file is icon.png. Upper and lower case differ, which Windows and macOS overlook.',
+      'index.html asks for sky.png, which is not in the build.',
+      'index.html asks for hero-large.png, which is not in the build.',
+      'index.html asks for film.jpg, which is not in the build.',
+      'index.html asks for film.mp4, which is not in the build.',
+      'index.html asks for floor.png, which is not in the build.',
+      'index.html asks for Credits.html, but the file is credits.html. Upper and lower case differ, which Windows and macOS overlook.',
+      'credits.html asks for gone.js, which is not in the build.',
+      'css/game.css asks for more.css (css/more.css), which is not in the build.',
+      'css/game.css asks for img/wall.png (css/img/wall.png), which is not in the build, but img/wall.png is.',
+    ],
+  )
+  t.same(
+    await messagesOf({
+      'index.html': page('<base href="/app/"><script src="/js/main.js"></script><script src="js/other.js"></script>'),
+      'app/js/main.js': '',
+      'js/other.js': '',
+    }),
+    [
+      'index.html asks for /js/main.js, but the file is app/js/main.js. <base> changes no address that begins with /, so leave the / out.',
+      'index.html asks for js/other.js (app/js/other.js), which is not in the build, but js/other.js is.',
+    ],
+  )
+})
+
+const BUNDLED: Record<string, Tree> = {
+  Vite: {
+    'index.html': page(
+      `<link rel="icon" type="image/svg+xml" href="./vite.svg" /><link rel="modulepreload" crossorigin href="./assets/vendor-B1x_9aQz.js">
+       <script type="module" crossorigin src="./assets/index-Bx9_a1Zb.js"></script><link rel="stylesheet" crossorigin href="./assets/index-DiwrgTda.css">
+       <script nomodule crossorigin id="vite-legacy-entry" data-src="./assets/index-legacy-C1.js">System.import(document.getElementById('vite-legacy-entry').getAttribute('data-src'))</script>`,
+      '<div id="app"></div>',
+    ),
+    'vite.svg': 'x',
+    'assets/index-Bx9_a1Zb.js': 'document.body.innerHTML = "<img src=" + a + "><img src=later.png>"',
+    'assets/vendor-B1x_9aQz.js': '',
+    'assets/index-DiwrgTda.css': `a{background:url(./tile-CX1.png)}b{mask:url("data:image/svg+xml,%3csvg fill='url(%23a)'%3e%3c/svg%3e")}
+      c{fill:url(#grad);cursor:url(/assets/cursor-1.cur),auto}@import url(https://fonts.example.org/a.css);`,
+    'assets/tile-CX1.png': 'x',
+    'assets/cursor-1.cur': 'x',
+  },
+  'webpack, and Phaser’s template for it': {
+    'index.html':
+      '<!doctype html><html><head><title>Game</title><link rel="shortcut icon" href="favicon.png"><link rel=preconnect href=/nowhere><link rel=canonical href=/game><script defer="defer" src="bundle.min.js"></script></head><body><div id="game-container"></div></body></html>',
+    'favicon.png': 'x',
+    'bundle.min.js': 'this.load.setPath("assets");this.load.image("logo","logo.png")',
+    'assets/logo.png': 'x',
+  },
+  Parcel: {
+    'index.html':
+      '<!doctype html><html><head><link rel="stylesheet" href="/index.2af4c1b9.css"><script src="/index.7ed3f1a2.js" defer></script></head><body><img src="/hero.c0ffee12.png?as=webp&amp;width=400"><svg><use href="/icons.aa11bb22.svg#gear"/><use xlink:href="#local"/></svg></body></html>',
+    'index.2af4c1b9.css': '@font-face{src:url(/font.0a1b2c3d.woff2)format("woff2"),url(font.woff)format("woff")}',
+    'font.0a1b2c3d.woff2': 'x',
+    'index.7ed3f1a2.js': '',
+    'hero.c0ffee12.png': 'x',
+    'icons.aa11bb22.svg': 'x',
+  },
+  Godot: {
+    'index.html':
+      '<!DOCTYPE html><html><head><link id="-gd-engine-icon" rel="icon" type="image/png" href="index.icon.png" /><link rel="apple-touch-icon" href="index.apple-touch-icon.png"/><link rel="manifest" href="index.manifest.json"></head><body><canvas id="canvas"></canvas><noscript><img src="nothing.png"></noscript><div id="status"><img id="status-splash" class="show-image--true" src="index.png" alt=""></div><script src="index.js"></script><script>const GODOT_CONFIG = {"executable":"index","serviceWorker":"index.service.worker.js"};</script></body></html>',
+    'index.js': 'const Engine = 1',
+    'index.wasm': PLAIN,
+    'index.pck': GODOT_PACK,
+    'index.png': 'x',
+    'index.icon.png': 'x',
+    'index.apple-touch-icon.png': 'x',
+    'index.manifest.json': '{}',
+    'index.offline.html': '<!DOCTYPE html><html><body>Offline</body></html>',
+    'index.service.worker.js': '',
+  },
+  Unity: {
+    'index.html': `<!DOCTYPE html><html><head><link rel="shortcut icon" href="TemplateData/favicon.ico"><link rel="stylesheet" href="TemplateData/style.css"></head><body><canvas id="unity-canvas"></canvas><script>
+      var loaderUrl = "Build/Web.loader.js"; script.src = loaderUrl; script.onload = () => createUnityInstance(canvas, config)</script></body></html>`,
+    'TemplateData/favicon.ico': 'x',
+    'TemplateData/style.css': "#logo { background: url('logo.png') no-repeat } #bar { background: url( bar.png ) }",
+    'TemplateData/logo.png': 'x',
+    'TemplateData/bar.png': 'x',
+    'Build/Web.loader.js': '',
+    'Build/Web.framework.js.br': brotliCompressSync('1'),
+    'Build/Web.wasm.br': brotliCompressSync(PLAIN),
+  },
+  Construct: {
+    'index.html': page(
+      '<link rel="manifest" href="appmanifest.json"><link rel="apple-touch-icon" sizes="128x128" href="icons/icon-128.png"><link rel="stylesheet" href="style.css">',
+      '<div id="fb-root"></div><script src="scripts/main.js" type="module"></script><script src="scripts/register-sw.js"></script>',
+    ),
+    'appmanifest.json': '{}',
+    'icons/icon-128.png': 'x',
+    'style.css': 'html { background: #000 }',
+    'scripts/c3runtime.js': '',
+    'scripts/main.js': 'navigator.serviceWorker.register("sw.js")',
+    'scripts/register-sw.js': '',
+    'sw.js': '',
+  },
+  'made at run time': {
+    'index.html': page(
+      `<script>document.write('<script src="' + name + '.js"></scr' + 'ipt>')</script><template><img src="later.png"></template>`,
+      `<img src="{{ picture }}"><img :src="hero.png" @src="x.png" data-src="lazy.png"><img src="blob:x"><img src=""><img alt="src=none.png">
+       <textarea><img src="text.png"></textarea><iframe src="level/2"></iframe><img src="/__service/qr.png"><a href="/auth/service/start">in</a>
+       <object data="https://example.org/a.svg"></object><link rel="icon" href="/favicon.ico"><a href="nowhere.html">x</a>`,
+    ),
+    'parts/menu.html': '<img src="of-the-page-above.png">',
+    'docs/node_modules/a/a.css': 'a { background: url(none.png) }',
+  },
+}
+
+t.test('the outputs of bundlers and engines have no false warning', async (t) => {
+  for (const [what, tree] of Object.entries(BUNDLED))
+    t.same(
+      (await examined(tree)).notes.filter(({ code }) => !/^(?:encoded|unneeded_files)$/.test(code)),
+      [],
+      what,
+    )
 })
 
 t.test(
@@ -268,9 +401,32 @@ t.test('a name that very many files have is not judged, and costs no comparison 
 
 inFull(t)?.test('hostile texts of a megabyte are examined in seconds', { timeout: timeLimit(300) }, async (t) => {
   const began = process.cpuUsage()
-  for (const piece of ['<script ', '"a.', '<!--', "'", '<base ', '/**', 'src="', '<script src="', 'VERSION: "1.']) {
+  for (const piece of [
+    '<script ',
+    '"a.',
+    '<!--',
+    "'",
+    '<base ',
+    '/**',
+    'src="',
+    '<script src="',
+    'VERSION: "1.',
+    'url(',
+    'url("',
+    '/*',
+    '<a ',
+    '<img src=a ',
+    '<style>',
+    'url( ',
+    ',',
+  ]) {
     const text = piece.repeat(1024 ** 2 / piece.length)
-    await examined({ 'index.html': text, 'a.js': text })
+    await examined({
+      'index.html': `<!doctype html>${text}`,
+      'a.js': text,
+      'a.css': text,
+      'b.css': text + ' '.repeat(1e5),
+    })
   }
   t.ok(process.cpuUsage(began).user < 60e6)
 })
