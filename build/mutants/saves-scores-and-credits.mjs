@@ -50,6 +50,20 @@ export default [
     tests: ['clients/scores'],
   },
   {
+    name: 'a score that another tab queues in the same instant is lost',
+    in: 'clients/browser',
+    find: 'localStorage.setItem(PREFIX + queued.id, JSON.stringify(queued))',
+    replace: 'localStorage.setItem(PREFIX + queued.order, JSON.stringify(queued))',
+    tests: ['clients/scores'],
+  },
+  {
+    name: 'the scores that an earlier version of the script queued are lost',
+    in: 'clients/browser',
+    find: 'if (!this.#read().some(({ id }) => id === queued.id)) this.#append(queued)',
+    replace: '',
+    tests: ['clients/scores'],
+  },
+  {
     name: 'a waiting score goes to whoever signs in',
     in: 'clients/browser',
     find: 'filter((queued) => queued.player === player)',
