@@ -25,7 +25,14 @@ export default [
     name: 'a clock that ran ahead wins every conflict',
     in: 'clients/browser',
     find: 'if (!ask) return !isWrong && mineAt',
-    replace: 'if (!ask) return mineAt',
+    replace: 'if (!ask) return said',
+    tests: ['plugins/saves/storage.long'],
+  },
+  {
+    name: 'a clock that was ahead for a time wins conflicts',
+    in: 'clients/browser',
+    find: 'now - (performance.now() - onPage.at)',
+    replace: 'now',
     tests: ['plugins/saves/storage.long'],
   },
   {
