@@ -25,7 +25,14 @@ export default [
     name: 'a clock that ran ahead wins every conflict',
     in: 'clients/browser',
     find: 'if (!ask) return !isWrong && mineAt',
-    replace: 'if (!ask) return mineAt',
+    replace: 'if (!ask) return said',
+    tests: ['plugins/saves/storage.long'],
+  },
+  {
+    name: 'a clock that was ahead for a time wins conflicts',
+    in: 'clients/browser',
+    find: 'now - (performance.now() - onPage.at)',
+    replace: 'now',
     tests: ['plugins/saves/storage.long'],
   },
   {
@@ -47,6 +54,20 @@ export default [
     in: 'clients/browser',
     find: "if (error.code !== 'invalid_request') throw error",
     replace: 'throw error',
+    tests: ['clients/scores'],
+  },
+  {
+    name: 'a score that another tab queues in the same instant is lost',
+    in: 'clients/browser',
+    find: 'localStorage.setItem(PREFIX + queued.id, JSON.stringify(queued))',
+    replace: 'localStorage.setItem(PREFIX + queued.order, JSON.stringify(queued))',
+    tests: ['clients/scores'],
+  },
+  {
+    name: 'the scores that an earlier version of the script queued are lost',
+    in: 'clients/browser',
+    find: 'if (!this.#read().some(({ id }) => id === queued.id)) this.#append(queued)',
+    replace: '',
     tests: ['clients/scores'],
   },
   {

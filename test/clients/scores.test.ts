@@ -39,6 +39,10 @@ async function playground(t: Test) {
   return { platform, owner, gameId: game.id, open }
 }
 
+/** The scores that wait in the storage, in their order. */
+const waiting = `Object.keys(localStorage).filter((key) => key.startsWith('service.scores.waiting.'))
+  .map((key) => JSON.parse(localStorage[key])).sort((one, other) => one.order - other.order).map(({ score }) => score)`
+
 const shown = `[...document.querySelector('gameyard-board').shadowRoot.querySelectorAll('[part~=entry]')]
   .map((entry) => [...entry.children].map(({ textContent }) => textContent).join(' '))`
 
@@ -77,13 +81,10 @@ t.test('a page submits, reads, and sends later what it could not send', { timeou
   await context.setOffline(true)
   t.equal(await page.evaluate('laps.submit(40000)'), null)
   t.equal(await page.evaluate('laps.submit(41000)'), null)
-  t.same(
-    await page.evaluate("JSON.parse(localStorage.getItem('service.scores')).map(({ score }) => score)"),
-    [40000, 41000],
-  )
+  t.same(await page.evaluate(waiting), [40000, 41000])
   await context.setOffline(false)
   await page.waitForFunction(`${shown}[0] === '1 Ada 0:40.000'`)
-  await page.waitForFunction("localStorage.getItem('service.scores') === null")
+  await page.waitForFunction(`${waiting}.length === 0`)
   t.match(await page.evaluate('laps.top(1)'), { me: { rank: 1, score: 40000 } })
   t.same(
     complaints.filter((complaint) => !/ERR_INTERNET_DISCONNECTED|Failed to load resource/.test(String(complaint))),
@@ -112,7 +113,7 @@ t.test('scores count in the order in which they were reached', { timeout: timeLi
   }
   await page.unroute(address)
   t.match(await page.evaluate('last.submit(4)'), { score: 4, best: 4 })
-  t.equal(await page.evaluate("localStorage.getItem('service.scores')"), null)
+  t.same(await page.evaluate(waiting), [])
   t.match(await page.evaluate('last.top(1)'), { me: { score: 4 } })
 
   t.comment('a server of an earlier version, which knows no ids')
@@ -144,8 +145,7 @@ inFull(t)?.test(
     const { page, context } = await open(browser, owner)
     const load = (page: Page) =>
       page.evaluate("import('/__service/scores.js').then(({ board }) => { window.sum = board('sum') })")
-    const queue = () =>
-      page.evaluate("JSON.parse(localStorage.getItem('service.scores') ?? '[]').map(({ score }) => score)")
+    const queue = () => page.evaluate(waiting)
     await load(page)
 
     t.comment('the answer is lost')
@@ -208,41 +208,98 @@ inFull(t)?.test(
     const second = await context.newPage()
     await Promise.all([page.reload(), second.goto(page.url())])
     await Promise.all([load(page), load(second)])
-    await page.waitForFunction("localStorage.getItem('service.scores') === null")
+    await page.waitForFunction(`${waiting}.length === 0`)
     t.match(await page.evaluate('sum.top()'), { entries: [{ score: 966, me: true }, { score: 100 }] })
 
     t.comment('another player has signed in, and the page does not know it')
     await enter(bob)
     t.equal(await page.evaluate('sum.submit(20)'), null)
     t.same(await queue(), [20])
+
+    t.comment('two tabs fill the queue in the same instant')
+    await context.setOffline(true)
+    const points = Array.from({ length: 40 }, (_, index) => index + 1)
+    await Promise.all(
+      [page, second].map((tab) =>
+        tab.evaluate(`Promise.all(${JSON.stringify(points)}.map((score) => sum.submit(score)))`),
+      ),
+    )
+    t.equal(((await queue()) as number[]).length, 81)
   },
 )
 
+/** A storage of a browser, in which something may happen before a value is written. */
+class TestStorage {
+  getItem(key: string): string | null {
+    return Object.hasOwn(this, key) ? ((this as unknown as Record<string, string>)[key] ?? null) : null
+  }
+  removeItem(key: string) {
+    delete (this as unknown as Record<string, string>)[key]
+  }
+  setItem(key: string, value: string) {
+    beforeWrite()
+    Object.assign(this, { [key]: value })
+  }
+}
+let beforeWrite = () => {}
+
+const queued = (score: number) => ({ id: `score-${score}`, name: 'fastest', score, player: 'player' })
+const scoresOf = (queue: ScoreQueue) => queue.of('player').map(({ score }) => score)
+
 t.test('a score waits once where the storage is full', async (t) => {
-  const items = new Map<string, string>()
-  let isFull = false
-  t.intercept(globalThis, 'localStorage', {
-    value: {
-      getItem: (key: string) => items.get(key) ?? null,
-      removeItem: (key: string) => items.delete(key),
-      setItem(key: string, value: string) {
-        if (isFull) throw new DOMException('There is no room.', 'QuotaExceededError')
-        items.set(key, value)
-      },
-    },
-  })
+  t.intercept(globalThis, 'localStorage', { value: new TestStorage() })
   const queue = new ScoreQueue()
-  const add = (score: number) => queue.add({ id: `score-${score}`, name: 'fastest', score, player: 'player' })
-  add(1)
-  isFull = true
-  add(2)
-  t.same(
-    queue.of('player').map(({ score }) => score),
-    [1, 2],
-  )
-  isFull = false
-  add(3)
-  t.equal(queue.size, 3)
+  queue.add(queued(1))
+  beforeWrite = () => {
+    throw new DOMException('There is no room.', 'QuotaExceededError')
+  }
+  queue.add(queued(2))
+  t.same(scoresOf(queue), [1, 2])
+  beforeWrite = () => {}
+  queue.add(queued(3))
+  t.same(scoresOf(queue), [1, 2, 3])
+  t.same(scoresOf(new ScoreQueue()), [1, 2, 3], 'and is stored once there is room')
+})
+
+t.test('two tabs that change the queue in the same instant lose no score', async (t) => {
+  t.intercept(globalThis, 'localStorage', { value: new TestStorage() })
+  const [one, two] = [new ScoreQueue(), new ScoreQueue()]
+  const meanwhile = (work: () => void) => {
+    beforeWrite = () => {
+      beforeWrite = () => {}
+      work()
+    }
+  }
+  meanwhile(() => two.add(queued(1)))
+  one.add(queued(2))
+  t.same(scoresOf(two).sort(), [1, 2])
+  one.add({ ...queued(3), player: null } as never)
+  meanwhile(() => two.add(queued(4)))
+  one.claim('player')
+  meanwhile(() => two.remove(queued(1)))
+  one.add(queued(5))
+  t.same(scoresOf(one), [2, 3, 4, 5])
+})
+
+t.test('the list of scores of an earlier version is taken over once, in its order', async (t) => {
+  const storage = new TestStorage()
+  t.intercept(globalThis, 'localStorage', { value: storage })
+  const list = [{ ...queued(2), id: undefined, at: 1 }, queued(1)]
+  storage.setItem('service.scores', JSON.stringify(list))
+  beforeWrite = () => {
+    beforeWrite = () => {}
+    new ScoreQueue()
+  }
+  const queue = new ScoreQueue()
+  t.same(scoresOf(queue), [2, 1], 'by two tabs in the same instant')
+  t.equal(storage.getItem('service.scores'), null)
+  for (const { id } of queue.all()) t.match(id, /^[\w-]{7,64}$/)
+  for (const { id } of queue.all()) queue.remove({ ...queued(0), id })
+  t.equal(new ScoreQueue().size, 0)
+  for (const text of ['{', '{}', 'null', '[null]']) {
+    storage.setItem('service.scores', text)
+    t.equal(new ScoreQueue().size, 0, text)
+  }
 })
 
 t.test('scores look the same in games and on the platform', async (t) => {

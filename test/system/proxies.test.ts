@@ -39,7 +39,8 @@ const caddy: Prepare = ({ https, http, platform, folder }) => {
   return { command: 'caddy', arguments: ['run', '--config', file, '--adapter', 'caddyfile'], env: home }
 }
 
-const nginx: Prepare = ({ https, http, platform, folder }) => {
+/** Makes a certificate for all names. */
+function makeCertificate(folder: string): { key: string; certificate: string } {
   const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
   const names = 'subjectAltName=DNS:portal.test,DNS:*.games.test'
   const made = [
@@ -56,6 +57,11 @@ const nginx: Prepare = ({ https, http, platform, folder }) => {
   execFileSync('openssl', ['req', '-x509', ...made, '-addext', names, '-keyout', key, '-out', certificate], {
     stdio: 'ignore',
   })
+  return { key, certificate }
+}
+
+const nginx: Prepare = ({ https, http, platform, folder }) => {
+  const { key, certificate } = makeCertificate(folder)
   const site = deploy('nginx.conf')
     .replace(/\blisten 80;/, `listen ${http};`)
     .replace(/\blisten 443 /, `listen ${https} `)
@@ -67,6 +73,36 @@ const nginx: Prepare = ({ https, http, platform, folder }) => {
     .replace(/\/etc\/\S+privkey\.pem/, key)
   writeFileSync(join(folder, 'site.conf'), site)
   return nginxCommand(folder, join(folder, 'site.conf'))
+}
+
+const apache: Prepare = ({ https, http, platform, folder }) => {
+  const { key, certificate } = makeCertificate(folder)
+  const text = deploy('apache.conf')
+  // What Debian enables by itself, and what the file says that it needs.
+  const enabled = ['mpm_event', 'authz_core', 'reqtimeout', 'socache_shmcb']
+  const needed = /^#\s+a2enmod (.*)$/m.exec(text)?.[1]?.split(' ') ?? []
+  const modules = [...enabled, ...needed].map(
+    (name) => `LoadModule ${name}_module /usr/lib/apache2/modules/mod_${name}.so`,
+  )
+  const site = text
+    .replace('*:80', `*:${http}`)
+    .replace('*:443', `*:${https}`)
+    .replaceAll('127.0.0.1:8080', `127.0.0.1:${platform}`)
+    .replaceAll('example.org', 'portal.test')
+    .replaceAll('example-games.net', 'games.test')
+    .replace(/\/etc\/\S+fullchain\.pem/, certificate)
+    .replace(/\/etc\/\S+privkey\.pem/, key)
+  const main = `${modules.join('\n')}
+ServerRoot ${folder}
+ServerName localhost
+PidFile ${folder}/pid
+ErrorLog ${folder}/error.log
+DefaultRuntimeDir ${folder}
+Listen ${http}
+Listen ${https}
+${site}`
+  writeFileSync(join(folder, 'apache.conf'), main)
+  return { command: 'apache2', arguments: ['-d', folder, '-f', join(folder, 'apache.conf'), '-D', 'FOREGROUND'] }
 }
 
 async function startProxy(t: Test, prepare: Prepare, names: Omit<Names, 'folder'>) {
@@ -100,7 +136,7 @@ const through = (port: number, name: string, path: string, headers: Record<strin
 const GAME = `<!doctype html><meta charset="utf-8"><title>Duo</title><h1>Duo</h1>`
 
 // Each has a browser of its own. The clusters of the long form stand behind nginx.
-for (const [name, prepare] of Object.entries(ALL ? { caddy, nginx } : { caddy })) {
+for (const [name, prepare] of Object.entries(ALL ? { caddy, nginx, apache2: apache } : { caddy })) {
   t.test(`signing in and playing through ${name}, over https`, { skip: proxyMissing(name) }, async (t) => {
     const [https, http] = [await freePort(), await freePort()]
     const browser = await openBrowser(t, ['--ignore-certificate-errors', `--host-resolver-rules=MAP *.test 127.0.0.1`])
@@ -144,16 +180,32 @@ for (const [name, prepare] of Object.entries(ALL ? { caddy, nginx } : { caddy })
       const { token } = await call('/api/tokens', { label: 'test', scopes })
       const bearer = { authorization: `Bearer ${token}` }
       const game = await call('/api/games', { title: 'Duo', description: 'Two dots.' }, bearer)
-      const bytes = new TextEncoder().encode(html)
-      const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
-      const sha256 = [...digest].map((byte) => byte.toString(16).padStart(2, '0')).join('')
-      const files = [{ path: 'index.html', size: bytes.length, sha256 }]
+      const contents = new Map([
+        ['index.html', new TextEncoder().encode(html)],
+        // More than proxies let through by themselves.
+        ['level.bin', new Uint8Array(3_000_000)],
+      ])
+      const files = []
+      for (const [path, bytes] of contents) {
+        const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
+        const sha256 = [...digest].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+        files.push({ path, size: bytes.length, sha256 })
+      }
       const begun = await call('/api/deploy', { gameId: game.id, files }, bearer)
-      for (const { uploadUrl, method, headers } of begun.uploads)
-        await fetch(uploadUrl, { method, headers, body: bytes })
-      return call(`/api/deploy/${begun.deployId}/finalize`, {}, bearer)
+      for (const { path, uploadUrl, method, headers } of begun.uploads)
+        await fetch(uploadUrl, { method, headers, body: contents.get(path) ?? null })
+      const { url } = await call(`/api/deploy/${begun.deployId}/finalize`, {}, bearer)
+      const stream = await fetch(`/api/games/${game.id}/logs?follow=true`, { headers: bearer })
+      const reader = stream.body?.getReader()
+      const first = new TextDecoder().decode((await reader?.read())?.value)
+      await reader?.cancel()
+      return { url, first }
     }, GAME)
-    t.match(deployed, { url: origin })
+    t.match(
+      deployed,
+      { url: origin, first: /^event: lines/ },
+      'a large file arrives, and an event before its stream ends',
+    )
 
     const play = async (game: typeof page) => {
       await game.goto(`${origin}/auth/service/start?returnTo=/`)

@@ -104,9 +104,11 @@ async function choose(
   { key, value, pending }: Entry & { pending: Pending },
   theirs: Theirs,
 ): Promise<'mine' | 'theirs' | Encoded> {
-  const mineAt = pending.setAt + (pending.offset ?? server.offset ?? 0)
-  // The clock of a device that was offline may have been wrong. A time to come is none.
-  const isWrong = mineAt > Date.now() + (server.offset ?? 0) + CLOCK_TOLERANCE_MS
+  const said = pending.setAt + (pending.offset ?? server.offset ?? 0)
+  const atMost = latestTime(pending, Date.now() + (server.offset ?? 0))
+  // The clock of a device that was offline may have been wrong, also for a time only.
+  const isWrong = said > atMost + CLOCK_TOLERANCE_MS
+  const mineAt = isWrong ? atMost : said
   if (!ask) return !isWrong && mineAt >= theirs.updatedAt ? 'mine' : 'theirs'
   const latest = pending.next?.at(-1) ?? value ?? theirs
   const conflict = {
@@ -122,6 +124,16 @@ async function choose(
   const encoded = await encode(chosen)
   if (value && isEqual(encoded, latest)) return 'mine'
   return isEqual(encoded, theirs) ? 'theirs' : encoded
+}
+
+/**
+ * Returns the latest time at which a change can have been made. The page that made it knows how long ago that was at
+ * least: its own clock stands still while the computer sleeps, but never runs ahead.
+ *
+ * @param now in ms since 1970 by the server's clock
+ */
+function latestTime({ onPage }: Pending, now: number): number {
+  return onPage?.origin === performance.timeOrigin ? now - (performance.now() - onPage.at) : now
 }
 
 const encodedOf = ({ bytes, type }: Encoded): Encoded => ({ bytes, type })

@@ -11,6 +11,8 @@ export interface Pending {
   setAt: number
   /** What to add to `setAt` for the server's time; null when the server's time was not known. */
   offset: number | null
+  /** The same moment by the clock of the page, in ms since its origin, which nobody sets. */
+  onPage?: { origin: number; at: number }
   /** Whether the change replaces a value that it was not made from. The server keeps that one for longer. */
   isConflict?: boolean
   /** Values that follow once this one is on the server, so that all are kept there. The game sees the last one. */

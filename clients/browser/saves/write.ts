@@ -122,6 +122,7 @@ async function next(
     sequence: await changes.sequence(),
     setAt,
     offset,
+    onPage: { origin: performance.timeOrigin, at: performance.now() },
     ...(former ? { former } : {}),
     ...(isConflict ? { isConflict } : {}),
     ...(following.length > 0 ? { next: following } : {}),

@@ -105,3 +105,53 @@ t.test('a clock that ran ahead without a connection beats nobody', { timeout: ti
   await saved(page)
   t.same(await versionsOnServer(world, world.owner, 'a'), ['"there"', '"of the wrong clock"', '"there"', '"start"'])
 })
+
+t.test(
+  'a clock that was set ahead, and right again before the connection, beats nobody',
+  { timeout: timeLimit(120) },
+  async (t) => {
+    const prepared = await prepare(t)
+    if (!prepared) return
+    const { world, page, context } = prepared
+    const { clock } = world.platform
+    const minute = 60_000
+    /** Lets time pass for the server, and for both clocks of the page. */
+    const pass = async (ms: number) => {
+      clock.advance(ms)
+      await page.evaluate((ms) => {
+        const [now, ticks] = [Date.now, performance.now.bind(performance)]
+        Date.now = () => now() + ms
+        performance.now = () => ticks() + ms
+      }, ms)
+    }
+    const owner = { gameId: world.game.id, playerId: world.owner.id }
+    await openGame(page, world.url)
+    await page.evaluate(() => saves.set('a', 'start'))
+    await saved(page)
+    await context.setOffline(true)
+    await page.evaluate(async (ahead) => {
+      const now = Date.now
+      Date.now = () => now() + ahead
+      await saves.set('a', 'of the wrong clock')
+      await saves.set('b', 'alone')
+      Date.now = now
+    }, 10 * minute)
+    await pass(5 * minute)
+    await world.app.saves.put(owner, 'a', { bytes: Buffer.from('"there"'), contentType: 'application/json' })
+    await pass(15 * minute)
+    await context.setOffline(false)
+    await saved(page)
+    t.same(await versionsOnServer(world, world.owner, 'a'), ['"there"', '"of the wrong clock"', '"there"', '"start"'])
+    t.match(await onServer(world, world.owner), { b: '"alone"' })
+
+    t.comment('a right clock still wins')
+    await context.setOffline(true)
+    await world.app.saves.put(owner, 'a', { bytes: Buffer.from('"before"'), contentType: 'application/json' })
+    await pass(5 * minute)
+    await page.evaluate(() => saves.set('a', 'newer'))
+    await pass(15 * minute)
+    await context.setOffline(false)
+    await saved(page)
+    t.match(await onServer(world, world.owner), { a: '"newer"' })
+  },
+)
