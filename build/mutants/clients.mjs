@@ -210,4 +210,11 @@ export default [
     replace: "if (!game) return 'closed'",
     tests: ['clients/room-endings'],
   },
+  {
+    name: 'rooms: a client waits forever for the reason of a refusal',
+    in: 'clients/browser/multiplayer',
+    find: "cache: 'no-store', signal })",
+    replace: "cache: 'no-store' })",
+    tests: ['clients/multiplayer'],
+  },
 ]

@@ -7,6 +7,7 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import { ServerClock } from '../../clients/browser/multiplayer/clock.ts'
 import { Silence } from '../../clients/browser/multiplayer/silence.ts'
 import { join } from '../../clients/browser/multiplayer.ts'
+import { inFull } from '../kit/extent.ts'
 import { timeLimit } from '../kit/time-limit.ts'
 
 const WELCOME = {
@@ -160,4 +161,18 @@ t.test('the time of a room goes on when the clock of the device is set, or stood
   t.equal(clock.now(), 5_060_000 + at - 1000, 'although earlier pings were faster')
   ping(5_060_000 + at - 1000 + 20, 60)
   t.equal(clock.now(), 5_060_020 + at - 1000, 'the fastest of those that agree')
+})
+
+inFull(t)?.test('a network that swallows the question for the reason delays the return only', async (t) => {
+  const server = createServer(() => {})
+  server.on('upgrade', (_request, stream) => stream.end('HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\n\r\n'))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as { port: number }
+  const entered = join('lobby', { origin: `http://127.0.0.1:${port}` }).catch(({ code }) => code)
+  t.equal(await Promise.race([entered, sleep(timeLimit(), 'nothing', { ref: false })]), 'unreachable')
 })

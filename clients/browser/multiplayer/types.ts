@@ -94,13 +94,18 @@ export interface SharedState {
   delete(...keys: string[]): void
 }
 
+/** The time in which a server answers a request. */
+const LONGEST_ANSWER_MS = 10_000
+
 /**
  * Fetches the reason of a refused upgrade: a browser can't read it from the upgrade, but can fetch it from the same
  * URL.
  */
 export async function refusalReason(url: URL): Promise<RoomError> {
   try {
-    const response = await fetch(url, { credentials: 'same-origin', cache: 'no-store' })
+    // A network that lost the upgrade may swallow this request too.
+    const signal = AbortSignal.timeout(LONGEST_ANSWER_MS)
+    const response = await fetch(url, { credentials: 'same-origin', cache: 'no-store', signal })
     const { error, signIn } = await response.json()
     // A 426 means that the server refuses nothing now, so the network failed, or the room took too long.
     if (response.status === 426) return new RoomError('unreachable', 0, 'The room did not answer in time.')

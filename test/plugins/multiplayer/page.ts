@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { request } from 'node:http'
 import type { Test } from 'tap'
 import WebSocket from 'ws'
 
@@ -19,6 +21,13 @@ class PageSocket extends WebSocket {
   }
 }
 
+/** Sends a request as a page does. Node's `fetch` would send its own Host. */
+async function get({ port, headers }: Page, path: string): Promise<Response> {
+  const sent = request({ host: '127.0.0.1', port, path, headers }).end()
+  const [response] = await once(sent, 'response')
+  return new Response(Buffer.concat(await response.toArray()), { status: response.statusCode })
+}
+
 /**
  * Lets the client of rooms run here as in pages of a game, over real sockets. Each player has a page.
  *
@@ -28,11 +37,10 @@ export function openPages(t: Test, port: number): (headers: Record<string, strin
   const { WebSocket: before, fetch } = globalThis
   Object.assign(globalThis, {
     WebSocket: PageSocket,
-    fetch: (url: URL) => {
-      const page = pages.get(url.hostname)
-      return page
-        ? fetch(`http://127.0.0.1:${page.port}${url.pathname}${url.search}`, { headers: page.headers })
-        : fetch(url)
+    fetch: (url: URL | string, options?: RequestInit) => {
+      const { hostname, pathname, search } = new URL(url)
+      const page = pages.get(hostname)
+      return page ? get(page, pathname + search) : fetch(url, options)
     },
   })
   t.teardown(() => {
