@@ -449,6 +449,9 @@ t.test('one owner’s many domains do not delay another’s', async (t) => {
   const dns = await startDns(t)
   const platform = await start(t, dns)
   const { app, clock } = platform
+  // The background job has its first run at the start, and the next one a minute later by the platform's clock.
+  const waiting = "select 1 from background_jobs where name = 'domains/check' and state = 'queued' and due_at > ?"
+  await until(async () => (await app.db.query(waiting, [clock.now()])).length === 1)
   const games = await Promise.all([1, 2].map(async () => platform.game(await platform.signUp())))
   const addDue = (gameId: string, name: string, minutes: number) => {
     const [now, nextCheckAt] = [clock.now(), new Date(clock.now().getTime() - minutes * 60_000)]
