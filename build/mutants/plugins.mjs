@@ -199,7 +199,7 @@ export default [
   {
     name: 'a player floods a room',
     in: 'plugins/multiplayer',
-    find: 'if (this.#left < 1) return false',
+    find: 'if (this.#left < count) return false',
     replace: 'if (this.#left < -1e6) return false',
     tests: ['plugins/multiplayer/room'],
   },

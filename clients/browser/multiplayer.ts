@@ -15,7 +15,7 @@ import { frameSession } from './frame/hook.ts'
 import { ServerClock } from './multiplayer/clock.ts'
 import { endingOf, endingOfRefusal } from './multiplayer/endings.ts'
 import { type Emission, Roster, stateEmission } from './multiplayer/roster.ts'
-import { SendQueue } from './multiplayer/send-queue.ts'
+import { type FrameOptions, SendQueue } from './multiplayer/send-queue.ts'
 import { sharedState } from './multiplayer/shared-state.ts'
 import { Silence } from './multiplayer/silence.ts'
 import {
@@ -92,7 +92,11 @@ export class Room {
       get version() {
         return version()
       },
-      write: (set, del, options) => this.#say({ t: 'state', set, del, if: options?.if }, options?.if !== undefined),
+      write: (set, del, options) =>
+        this.#push(JSON.stringify({ t: 'state', set, del, if: options?.if }), {
+          isBound: options?.if !== undefined,
+          isState: true,
+        }),
     })
   }
 
@@ -271,12 +275,12 @@ export class Room {
 
   /** @param isBound whether the message names players or a version */
   #say(message: object, isBound = false): void {
-    this.#push(JSON.stringify(message), isBound)
+    this.#push(JSON.stringify(message), { isBound })
   }
 
-  #push(frame: string | ArrayBuffer, isBound = false): void {
+  #push(frame: string | ArrayBuffer, options?: FrameOptions): void {
     if (this.#ended) return
-    const refusal = this.#outgoing.push(frame, isBound)
+    const refusal = this.#outgoing.push(frame, options)
     if (!refusal) return
     this.#emit('error', refusal)
     if (!this.#listeners.get('error')?.size) console.warn(`${refusal.message} (${refusal.code})`)

@@ -110,8 +110,11 @@ export class Connection implements Link {
    */
   write(frames: Buffer): void {
     if (this.#closed || !this.#stream.writable) return
-    this.#stream.write(frames)
-    if (this.#stream.writableLength <= this.#maxUnsent) return
+    // What is unsent of earlier writes counts. This one alone may be longer: a whole replay, after a large state.
+    if (this.#stream.writableLength <= this.#maxUnsent) {
+      this.#stream.write(frames)
+      return
+    }
     this.close(CLOSE.slow, 'too slow')
     // The call is deferred, because the room is currently delivering to all players.
     setImmediate(() => this.#leave('lost'))

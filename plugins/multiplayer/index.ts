@@ -11,7 +11,7 @@ import { RoomJournal } from './journal/room-journal.ts'
 import { migration as logLinesMigration } from './migrations/2026_11_23_room_log_lines.ts'
 import { migration as recordsMigration } from './migrations/2026_11_26_room_records.ts'
 import { pages } from './pages/routes.ts'
-import { CLOSE } from './room/limits.ts'
+import { CLOSE, frameLimits } from './room/limits.ts'
 import { routes } from './routes.ts'
 import { MultiplayerLimits } from './schemas.ts'
 import { RoomLogLine } from './script-logs/entities.ts'
@@ -67,6 +67,8 @@ export default definePlugin(
     const directory: RoomDirectory = app.bus.shared
       ? new ClusterDirectory({ bus: app.bus, rooms, scripts, journal: app.bus.outlivesNodes ? null : journal, log })
       : new SingleNodeDirectory({ rooms, scripts, journal })
+    const { roomFrameBytes: frameBytes, roomStateBytes: stateBytes } = limits
+    const maxPayload = frameLimits({ frameBytes, stateBytes }).stateFrameBytes
     const connections = new Connections(app.clock, limits.roomUnsentBytes)
     const revalidation = new AdmissionRevalidation(app, connections)
 
@@ -79,7 +81,7 @@ export default definePlugin(
     /** Settles when the rooms of this node are handed over. */
     let stopped: Promise<void> | undefined
     await app.register(websocket, {
-      options: { ...SOCKET_OPTIONS, maxPayload: limits.roomFrameBytes },
+      options: { ...SOCKET_OPTIONS, maxPayload },
       // Each connection handles its own errors. ws has already sent the close code.
       errorHandler: (error, socket, request) => {
         request.log.debug({ err: error }, 'a room socket failed')

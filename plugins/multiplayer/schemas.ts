@@ -13,8 +13,11 @@ export const MultiplayerLimits = {
   }),
   roomMessagesPerSecond: Count(60, 'Messages a second from one connection, sustained.'),
   roomMessageBurst: Count(120, 'Messages from one connection at once.'),
-  roomFrameBytes: Count(16 * 1024, 'Largest frame that a client may send.'),
-  roomStateBytes: Count(256 * 1024, 'Shared state of one room.'),
+  roomFrameBytes: Count(
+    64 * 1024,
+    'Largest message of a player, in a room without a script. Each 16 KiB begun count as one message of the rate.',
+  ),
+  roomStateBytes: Count(256 * 1024, 'Shared state of one room, which one message may write.'),
   roomPresenceBytes: Count(2048, 'Presence of one player.'),
   roomUnsentBytes: Count(1024 * 1024, 'Unsent data of one connection; a slower reader is disconnected.'),
   roomResumeSeconds: Count(30, 'How long a lost connection may come back.'),

@@ -40,9 +40,10 @@ class Server {
     this.#left = Math.min(messageBurst, this.#left + ((this.#now() - this.#at) * messagesPerSecond) / 1000)
     this.#at = this.#now()
     for (const frame of this.wire.splice(0, count)) {
-      if (--this.#left < 0) this.isFlooded = true
+      this.#left -= Math.ceil(frame.length / 16_384)
+      if (this.#left < 0) this.isFlooded = true
       this.taken++
-      if (!frame.includes('ping')) this.received.push(frame)
+      if (!frame.includes('ping')) this.received.push(frame.trimEnd())
     }
   }
 }
@@ -68,17 +69,19 @@ t.test('through any cuts each frame arrives once, in order, and never too fast',
   const step = fc.record({
     do: fc.constantFrom('send', 'send', 'send', 'ping', 'take', 'take', 'ack', 'cut', 'wait', 'wait'),
     amount: fc.nat({ max: 130 }),
+    isLarge: fc.boolean(),
   })
-  const play = (steps: { do: string; amount: number }[]) => {
+  const play = (steps: { do: string; amount: number; isLarge: boolean }[]) => {
     const time = manualTime()
     const [server, queue] = [new Server(time.now), new SendQueue()]
     server.connect(queue, false)
     let sent = 0
-    const send = () => {
-      if (queue.push(`n${sent + 1}`) === null) sent++
+    /** A megabyte is kept, so only some frames between cuts are large. */
+    const send = (isLarge = false) => {
+      if (queue.push(`n${sent + 1}`.padEnd(isLarge ? 40_000 : 0)) === null) sent++
     }
-    for (const { do: action, amount } of steps) {
-      if (action === 'send') for (let count = 0; count < amount; count++) send()
+    for (const { do: action, amount, isLarge } of steps) {
+      if (action === 'send') for (let count = 0; count < amount; count++) send(isLarge && count < 2)
       else if (action === 'ping') queue.pushFirst('ping', { isPing: true })
       else if (action === 'take') server.take(amount)
       else if (action === 'wait') {
@@ -117,7 +120,7 @@ t.test('another place gets what was not sent, without what names players, and a 
   queue.push('sent, and perhaps taken')
   queue.disconnect()
   for (let count = 1; count <= 118; count++) queue.push(`n${count}`)
-  queue.push('to p2', true)
+  queue.push('to p2', { isBound: true })
   const next = new Server(time.now)
   t.equal(next.connect(queue, false), 20)
   t.same([next.wire.length, next.wire[0], next.wire.at(-1)], [100, 'n19', 'n118'])
@@ -143,11 +146,16 @@ t.test('what the server would send the player away for is not sent, and the limi
   time.pass(1000)
   t.equal(given(), 60)
   steady.disconnect()
+  const large = new SendQueue()
+  new Server(time.now).connect(large, false)
+  const refusals = Array.from({ length: 31 }, () => large.push('x'.repeat(65_536))?.code)
+  t.same(refusals.filter(Boolean), ['rate_limited'], 'each counts as four of 120')
+  large.disconnect()
 })
 
 t.test('more than a megabyte is not kept, and what is lost is said', async (t) => {
   const time = manualTime()
-  const [server, queue] = [new Server(time.now), new SendQueue()]
+  const [server, queue] = [new Server(time.now, { messagesPerSecond: 600, messageBurst: 1200 }), new SendQueue()]
   server.connect(queue, false)
   for (let count = 0; count < 10; count++) queue.push(`${count}${'x'.repeat(99_999)}`)
   server.take(4)

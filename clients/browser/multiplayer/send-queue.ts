@@ -4,8 +4,9 @@ import { TokenBucket } from './token-bucket.ts'
 export interface SendLimits {
   messagesPerSecond: number
   messageBurst: number
-  /** Servers of an earlier version leave it out. */
+  /** The largest frame, and the largest that writes the state. Servers of an earlier version leave them out. */
   frameBytes?: number
+  stateFrameBytes?: number
 }
 
 /** Why a frame is not sent, with the limit that it exceeds. */
@@ -22,16 +23,29 @@ interface Welcome {
   limits?: SendLimits
 }
 
+/** What a frame is. */
+export interface FrameOptions {
+  /** Whether it names players or a version of the state. */
+  isBound?: boolean
+  /** Whether it writes the state. */
+  isState?: boolean
+}
+
 interface Kept {
   frame: string | ArrayBuffer
   bytes: number
+  /** The number of messages as which the server counts it. */
+  cost: number
   /** Whether it names players or a version, which mean something else after the place in the room is lost. */
   isBound: boolean
+  isState: boolean
   isPing: boolean
 }
 
 /** The most bytes of frames that the server has not acknowledged. Then the oldest are dropped. */
 const MOST_BYTES = 1024 * 1024
+/** The bytes that the server counts as one message. */
+const BYTES_A_MESSAGE = 16 * 1024
 /** The most frames that are sent again to a room in which this client has lost its place. */
 const MOST_TO_ANOTHER = 100
 /** The server measures the time between frames after the network has changed it. */
@@ -50,6 +64,8 @@ export class SendQueue {
   /** In order: those sent by this socket, then those that wait. */
   #frames: Kept[] = []
   #sent = 0
+  /** The messages as which those that are sent count. */
+  #sentCost = 0
   #bytes = 0
   /** The number of the first kept frame. The server counts from 1. */
   #first = 1
@@ -66,16 +82,16 @@ export class SendQueue {
   /**
    * Adds a frame.
    *
-   * @param isBound whether it names players or a version of the state
    * @returns why it is not sent: the server would send the player away for it. Null otherwise
    */
-  push(frame: string | ArrayBuffer, isBound = false): SendRefusal | null {
-    const refusal = this.#refusal(frame)
+  push(frame: string | ArrayBuffer, { isBound = false, isState = false }: FrameOptions = {}): SendRefusal | null {
+    const kept = this.#keptOf(frame, { isBound, isState, isPing: false })
+    const refusal = this.#refusal(kept)
     if (refusal) return refusal
-    this.#given?.take(1)
-    this.#frames.push(keptOf(frame, isBound, false))
-    this.#bytes += sizeOf(frame)
-    while (this.#bytes > MOST_BYTES) this.#dropOldest()
+    this.#given?.take(kept.cost)
+    this.#frames.push(kept)
+    this.#bytes += kept.bytes
+    while (this.#bytes > MOST_BYTES && this.#frames.length > 1) this.#dropOldest()
     this.flush()
     return null
   }
@@ -83,9 +99,10 @@ export class SendQueue {
   /** Sends a frame at once, before those that wait. It may be lost. */
   pushFirst(frame: string, { isPing = false } = {}): void {
     if (this.#socket?.readyState !== 1) return
-    this.#frames.splice(this.#sent, 0, keptOf(frame, false, isPing))
-    this.#bytes += sizeOf(frame)
-    this.#send()
+    const kept = this.#keptOf(frame, { isBound: false, isState: false, isPing })
+    this.#frames.splice(this.#sent, 0, kept)
+    this.#bytes += kept.bytes
+    this.#send(kept)
   }
 
   /**
@@ -106,18 +123,22 @@ export class SendQueue {
       this.#sendable = isCounted ? new TokenBucket(limits.messagesPerSecond, this.#window) : null
     } else {
       // What was on its way may have arrived just before the connection was lost.
-      this.#sendable?.leave(this.#window - this.#sent)
+      this.#sendable?.leave(this.#window - this.#sentCost)
       this.#confirm(taken)
       dropped += Math.max(0, this.#lastDropped - taken)
     }
     const owed = this.#frames.filter(({ isPing }) => !isPing)
     // In another place, what was sent before may have arrived long ago, and would undo what others did since.
-    const waiting = this.#frames.slice(this.#sent).filter(({ isPing, isBound }) => !isPing && (isSamePlace || !isBound))
+    // Its room may have a script by now, and take less.
+    const waiting = this.#frames
+      .slice(this.#sent)
+      .filter((kept) => !kept.isPing && (isSamePlace || !kept.isBound) && kept.bytes <= this.#limitOf(kept))
     this.#frames = goesOn ? owed : waiting.slice(-MOST_TO_ANOTHER)
     dropped += owed.length - this.#frames.length
     this.#bytes = this.#frames.reduce((sum, { bytes }) => sum + bytes, 0)
     this.#first = (taken ?? 0) + 1
     this.#sent = 0
+    this.#sentCost = 0
     this.#dropped = 0
     this.#lastDropped = 0
     return dropped
@@ -134,7 +155,7 @@ export class SendQueue {
   /** Handles an acknowledgement. @param taken the number of frames that the server has taken */
   acknowledge(taken: number): void {
     // The acknowledged frames may have arrived together just now, and have used up what the server takes at once.
-    this.#sendable?.leave(this.#window - this.#sent)
+    this.#sendable?.leave(this.#window - this.#sentCost)
     this.#confirm(taken)
     this.flush()
   }
@@ -142,7 +163,9 @@ export class SendQueue {
   /** Sends what waits, as far as the server takes it now. */
   flush(): void {
     if (this.#socket?.readyState !== 1) return
-    while (this.#sent < this.#frames.length && this.#maySend()) this.#send()
+    for (let next = this.#frames[this.#sent]; next && this.#maySend(next); next = this.#frames[this.#sent]) {
+      this.#send(next)
+    }
     clearTimeout(this.#timer)
     if (this.#sent < this.#frames.length) this.#timer = setTimeout(() => this.flush(), DRAIN_MS)
   }
@@ -151,23 +174,30 @@ export class SendQueue {
     return this.#limits ? Math.max(1, Math.floor(this.#limits.messageBurst * MARGIN)) : Number.POSITIVE_INFINITY
   }
 
-  #maySend(): boolean {
-    return !this.#sendable || (this.#sendable.left >= 1 && this.#sent < this.#window)
+  #maySend({ cost }: Kept): boolean {
+    return !this.#sendable || (this.#sendable.left >= cost && this.#sentCost + cost <= this.#window)
   }
 
-  #send(): void {
-    this.#socket?.send(this.#frames[this.#sent]?.frame as string)
+  #send({ frame, cost }: Kept): void {
+    this.#socket?.send(frame)
     this.#sent++
-    this.#sendable?.take(1)
+    this.#sentCost += cost
+    this.#sendable?.take(cost)
     if (!this.#limits) this.#remove(this.#sent)
   }
 
-  #refusal(frame: string | ArrayBuffer): SendRefusal | null {
-    const { frameBytes = Number.POSITIVE_INFINITY, messagesPerSecond = 0 } = this.#limits ?? {}
-    if (exceeds(frame, frameBytes)) {
-      return { code: 'too_large', limit: frameBytes, message: `A message has at most ${frameBytes} bytes.` }
-    }
-    if (!this.#given || this.#given.left >= 1) return null
+  /** The most bytes of a frame. */
+  #limitOf({ isState }: Kept): number {
+    const { frameBytes = Number.POSITIVE_INFINITY, stateFrameBytes = frameBytes } = this.#limits ?? {}
+    return isState ? stateFrameBytes : frameBytes
+  }
+
+  #refusal(kept: Kept): SendRefusal | null {
+    const { bytes, cost } = kept
+    const limit = this.#limitOf(kept)
+    if (bytes > limit) return { code: 'too_large', limit, message: `A message has at most ${limit} bytes.` }
+    if (!this.#given || this.#given.left >= cost) return null
+    const { messagesPerSecond = 0 } = this.#limits ?? {}
     const message = `A player sends at most ${messagesPerSecond} messages a second.`
     return { code: 'rate_limited', limit: messagesPerSecond, message }
   }
@@ -179,7 +209,10 @@ export class SendQueue {
 
   /** Removes the first frames, which were sent. */
   #remove(count: number): void {
-    for (const { bytes } of this.#frames.splice(0, count)) this.#bytes -= bytes
+    for (const { bytes, cost } of this.#frames.splice(0, count)) {
+      this.#bytes -= bytes
+      this.#sentCost -= cost
+    }
     this.#first += count
     this.#sent -= count
   }
@@ -193,18 +226,11 @@ export class SendQueue {
       this.#dropped++
     }
   }
+
+  #keptOf(frame: string | ArrayBuffer, kind: Pick<Kept, 'isBound' | 'isState' | 'isPing'>): Kept {
+    const bytes = typeof frame === 'string' ? new TextEncoder().encode(frame).length : frame.byteLength
+    // The server counts half of the burst at most.
+    const most = Math.max(1, Math.floor((this.#limits?.messageBurst ?? 0) / 2))
+    return { ...kind, frame, bytes, cost: Math.min(most, Math.max(1, Math.ceil(bytes / BYTES_A_MESSAGE))) }
+  }
 }
-
-const sizeOf = (frame: string | ArrayBuffer): number => (typeof frame === 'string' ? frame.length : frame.byteLength)
-
-/** A character has at most three bytes. */
-const exceeds = (frame: string | ArrayBuffer, bytes: number): boolean =>
-  sizeOf(frame) > bytes ||
-  (typeof frame === 'string' && frame.length * 3 > bytes && new TextEncoder().encode(frame).length > bytes)
-
-const keptOf = (frame: string | ArrayBuffer, isBound: boolean, isPing: boolean): Kept => ({
-  frame,
-  isBound,
-  isPing,
-  bytes: sizeOf(frame),
-})

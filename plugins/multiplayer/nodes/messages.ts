@@ -29,6 +29,8 @@ export type NodeMessage =
   // Messages in the other direction.
   | { t: 'write'; to: string[]; frames: string }
   | { t: 'close'; conn: string; code: number; reason: string }
+  // A piece of the JSON text of a message that is too long for one message of the bus. Older nodes ignore it.
+  | { t: 'part'; text: string; isLast: boolean }
   // Questions in both directions.
   | ({ t: 'mayEnter'; ask: number } & JoinMessage)
   | { t: 'list'; ask: number; gameId: string; previews?: boolean }

@@ -9,12 +9,18 @@ const HEARTBEAT_MS = 500
 /** The time without heartbeats after which a node counts as failed. */
 const SILENCE_MS = 2500
 const ANSWER_MS = 700
-/** The maximum size of an envelope, well below the limit of the bus for one message. */
-const ENVELOPE_BYTES = 256 * 1024
+/**
+ * The most characters of an envelope's messages. A character of JSON has at most three bytes, so an envelope stays below
+ * the limit of the bus for one message, 1 MiB.
+ */
+const ENVELOPE_CHARACTERS = 256 * 1024
+/** The characters of a part. As a text in JSON, quotes and backslashes count twice. */
+const PART_CHARACTERS = ENVELOPE_CHARACTERS / 2 - 64
 const EVERYONE = 'rooms'
 
 type Question = Extract<NodeMessage, { t: 'mayEnter' | 'list' }>
 type Answer = Extract<NodeMessage, { t: 'verdict' | 'rooms' }>
+type Part = Extract<NodeMessage, { t: 'part' }>
 /** A question before it has a number. */
 type Asked<T = Question> = T extends Question ? Omit<T, 'ask'> : never
 
@@ -26,11 +32,13 @@ interface Peer {
   queue: NodeMessage[]
   /** The frames of the last `write` in the queue. */
   lastFrames: Buffer | null
+  /** The parts of a message that is not complete yet. */
+  parts: string[]
 }
 
 /** Receives messages of other nodes. */
 export interface PeerListener {
-  receive(from: string, message: Exclude<NodeMessage, Answer>): void
+  receive(from: string, message: Exclude<NodeMessage, Answer | Part>): void
   /** Handles a failed node, or lost messages between it and this one. Pending operations with it will not complete. */
   disconnected(node: string): void
 }
@@ -150,18 +158,29 @@ export class Peers {
     const { from, n, messages } = JSON.parse(text) as Envelope
     const peer = this.#peer(from)
     peer.heardAt = performance.now()
-    if (peer.incoming !== null && n !== peer.incoming) this.#listener.disconnected(from)
-    peer.incoming = n + 1
-    for (const message of messages) {
-      if (message.t === 'verdict' || message.t === 'rooms') this.#questions.get(message.ask)?.(message)
-      else this.#listener.receive(from, message)
+    if (peer.incoming !== null && n !== peer.incoming) {
+      peer.parts = []
+      this.#listener.disconnected(from)
     }
+    peer.incoming = n + 1
+    for (const message of messages) this.#take(from, peer, message)
+  }
+
+  #take(from: string, peer: Peer, message: NodeMessage): void {
+    if (message.t === 'part') {
+      peer.parts.push(message.text)
+      if (!message.isLast) return
+      const text = peer.parts.join('')
+      peer.parts = []
+      this.#take(from, peer, JSON.parse(text))
+    } else if (message.t === 'verdict' || message.t === 'rooms') this.#questions.get(message.ask)?.(message)
+    else this.#listener.receive(from, message)
   }
 
   #peer(node: string): Peer {
     const known = this.#peers.get(node)
     if (known) return known
-    const peer = { heardAt: performance.now(), incoming: null, outgoing: 1, queue: [], lastFrames: null }
+    const peer = { heardAt: performance.now(), incoming: null, outgoing: 1, queue: [], lastFrames: null, parts: [] }
     this.#peers.set(node, peer)
     return peer
   }
@@ -176,29 +195,41 @@ export class Peers {
     this.#isFlushing = false
     for (const [node, peer] of this.#peers) {
       peer.lastFrames = null
-      while (peer.queue.length > 0) this.#post(node, peer, takeEnvelope(peer.queue))
+      const texts = peer.queue.splice(0).flatMap(textsOf)
+      while (texts.length > 0) this.#post(node, peer, takeEnvelope(texts))
     }
   }
 
-  #post(node: string, peer: Peer, messages: NodeMessage[]): void {
-    const envelope: Envelope = { from: this.id, n: peer.outgoing++, messages }
-    this.#bus.publish(`${EVERYONE}/${node}`, JSON.stringify(envelope)).catch((error) => {
+  /** @param messages JSON */
+  #post(node: string, peer: Peer, messages: string[]): void {
+    const head: Omit<Envelope, 'messages'> = { from: this.id, n: peer.outgoing++ }
+    const envelope = `${JSON.stringify(head).slice(0, -1)},"messages":[${messages.join()}]}`
+    this.#bus.publish(`${EVERYONE}/${node}`, envelope).catch((error) => {
       this.#log.warn({ err: error, node }, 'messages to a node were lost')
       this.#listener.disconnected(node)
     })
   }
 }
 
-/** Takes the first messages of a queue, as many as fit into one envelope. */
-function takeEnvelope(queue: NodeMessage[]): NodeMessage[] {
-  let bytes = 0
+/** Returns a message as JSON, in several parts if it is too long for one envelope. */
+function textsOf(message: NodeMessage): string[] {
+  const text = JSON.stringify(message)
+  if (text.length <= ENVELOPE_CHARACTERS) return [text]
+  const parts: string[] = []
+  for (let at = 0; at < text.length; at += PART_CHARACTERS) {
+    const end = at + PART_CHARACTERS
+    parts.push(JSON.stringify({ t: 'part', text: text.slice(at, end), isLast: end >= text.length } satisfies Part))
+  }
+  return parts
+}
+
+/** Takes the first texts of a queue, as many as fit into one envelope. */
+function takeEnvelope(queue: string[]): string[] {
+  let characters = 0
   let count = 0
-  while (count < queue.length && bytes < ENVELOPE_BYTES) {
-    const message = queue[count++] as NodeMessage
-    bytes += 64
-    if (message.t === 'write') bytes += message.frames.length + message.to.length * 8
-    else if (message.t === 'bytes') bytes += message.bytes.length
-    else if (message.t === 'text') bytes += message.text.length
+  for (; count < queue.length; count++) {
+    characters += (queue[count] as string).length + 1
+    if (count > 0 && characters > ENVELOPE_CHARACTERS) break
   }
   return queue.splice(0, count)
 }

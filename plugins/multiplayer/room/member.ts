@@ -40,6 +40,8 @@ export class Member {
   taken: number
   /** The value of `taken` of which the client knows, and whether the client asks for it. */
   acknowledged: number
+  /** The messages as which the frames after `acknowledged` count. */
+  unacknowledgedCost = 0
   acks = false
 
   // The outbox uses these fields for each player (see there).
@@ -92,12 +94,12 @@ export class Budget {
     this.#at = now
   }
 
-  /** Takes one token. @param now in ms since 1970 @returns false when there is none left */
-  take(now: number): boolean {
+  /** Takes tokens. @param now in ms since 1970 @returns false when there are not so many left */
+  take(now: number, count: number): boolean {
     this.#left = Math.min(this.#burst, this.#left + Math.max(0, now - this.#at) * this.#perMs)
     this.#at = now
-    if (this.#left < 1) return false
-    this.#left--
+    if (this.#left < count) return false
+    this.#left -= count
     return true
   }
 }

@@ -1,11 +1,11 @@
 import type { Clock } from '../../../core/clock.ts'
 import { Acknowledgements } from './acknowledgements.ts'
 import { Actions, type Fault } from './actions.ts'
-import { binaryFrame, type Frame, frameOf, joinFrames, type LeaveReason } from './frames.ts'
+import { type Frame, frameOf, joinFrames, type LeaveReason } from './frames.ts'
+import { Inbox } from './inbox.ts'
 import { CLOSE, type RoomLimits } from './limits.ts'
 import type { Account, Link, Member } from './member.ts'
 import { Members, type Place, type Reservation } from './members.ts'
-import { parseMessage } from './messages.ts'
 import { type Batch, firstNumber, Outbox } from './outbox.ts'
 import type { Refusal, RoomParts } from './parts.ts'
 import type { ScriptEvents } from './script-events.ts'
@@ -43,7 +43,7 @@ export class Room {
   readonly members: Members
   readonly #outbox: Outbox
   readonly #state: SharedState
-  readonly #actions: Actions
+  readonly #inbox: Inbox
   readonly #acknowledgements: Acknowledgements
   /** The number of changes that a storage has to know of. */
   revision = 0
@@ -62,8 +62,14 @@ export class Room {
     this.#durable = durable
     this.members = new Members(limits)
     this.#outbox = new Outbox(this.members.byId, { frames: limits.replayFrames, bytes: limits.replayBytes }, wake)
-    this.#actions = new Actions(this, { outbox: this.#outbox, limits, clock })
     this.#acknowledgements = new Acknowledgements(this.#outbox, limits.messageBurst)
+    this.#inbox = new Inbox(this, {
+      outbox: this.#outbox,
+      actions: new Actions(this, { outbox: this.#outbox, limits, clock }),
+      acknowledgements: this.#acknowledgements,
+      limits,
+      clock,
+    })
     this.#state = new SharedState(limits.stateBytes)
     this.capacity = limits.players
   }
@@ -237,6 +243,7 @@ export class Room {
     member.hasUnloaded = false
     member.acks = acks
     member.acknowledged = member.taken
+    member.unacknowledgedCost = 0
     this.#outbox.listen(member)
   }
 
@@ -283,38 +290,25 @@ export class Room {
     if (next?.link) this.#setHost(next.id)
   }
 
-  /** Relays binary data from a player to everyone else without parsing it, or gives it to the script. */
+  /** Handles a binary frame from a player. */
   receiveBinary(member: Member, bytes: Buffer): void {
-    if (!this.spend(member)) return
-    this.#acknowledgements.take(member)
-    this.script?.binary(member.id, bytes)
-    if (this.script?.relay ?? true) this.#outbox.tellOthers(member, binaryFrame(member.index, bytes))
+    this.#inbox.receiveBinary(member, bytes)
   }
 
   /** Handles a text frame from a player. */
   receive(member: Member, text: string): void {
-    if (!this.spend(member)) return
-    this.#acknowledgements.take(member)
-    const message = parseMessage(text)
-    const fault =
-      typeof message === 'string' ? { code: 'invalid_message' as const, message } : this.#actions.apply(member, message)
-    // The error goes to one client only, so it is not part of the order and has no number.
-    if (fault) this.#outbox.answer(member, frameOf({ t: 'error', ...fault }))
+    this.#inbox.receive(member, text)
   }
 
-  /**
-   * Counts a message or a WebSocket ping, and closes the connection of a player who sends too many.
-   *
-   * @returns whether it counts
-   */
-  spend(member: Member): boolean {
-    if (!member.link || this.isFrozen) return false
-    this.taken++
-    if (member.budget.take(this.#clock.now().getTime())) return true
-    const frame = frameOf({ t: 'error', code: 'rate_limited', message: 'Too many messages.' })
-    this.#outbox.part(member, member.link, { code: CLOSE.policy, reason: 'rate_limited', frame })
+  /** Counts a WebSocket ping as a message, and closes the connection of a player who sends too many. */
+  spend(member: Member): void {
+    this.#inbox.spend(member)
+  }
+
+  /** Removes a player who broke a rule, and closes the connection after an optional last frame. */
+  expel(member: Member, end: { code: number; reason: string; frame?: Frame }): void {
+    if (member.link) this.#outbox.part(member, member.link, end)
     this.#remove(member, 'closed')
-    return false
   }
 
   /** Writes the shared state. @param from a player's id; null for the script @returns why it was not written, or null */

@@ -1,5 +1,5 @@
 import { type Frame, type RoomPlayer, textFrame } from './frames.ts'
-import type { RoomLimits } from './limits.ts'
+import { frameLimits, type RoomLimits } from './limits.ts'
 
 /** The room that a player enters. */
 interface Entered {
@@ -31,12 +31,14 @@ export function welcomeFrame(
   { id, host, capacity, locked, script, members, stateJson }: Entered,
   { id: you, resumeToken: resume }: { id: string; resumeToken: string },
   moment: Moment,
-  { messagesPerSecond, messageBurst, frameBytes, stateBytes }: RoomLimits,
+  roomLimits: RoomLimits,
 ): Frame {
   const room = { id, host, capacity, locked, ...(script ? { script: true } : {}) }
   const players = Array.from(members.byId.values(), ({ player, link }) => ({ ...player, away: link === null }))
   // What the room takes from one connection.
-  const limits = { messagesPerSecond, messageBurst, frameBytes, stateBytes }
+  const { messagesPerSecond, messageBurst, stateBytes } = roomLimits
+  const { frameBytes, stateFrameBytes } = frameLimits(roomLimits, script !== null)
+  const limits = { messagesPerSecond, messageBurst, frameBytes, stateBytes, stateFrameBytes }
   const head = JSON.stringify({ t: 'welcome', v: 1, you, room, players, resume, ...moment, limits })
   return textFrame(`${head.slice(0, -1)},"state":${stateJson}}`)
 }

@@ -29,8 +29,8 @@ interface ScriptRuntimeParts {
 
 type StartOptions = Pick<RunningScriptParts, 'gameId' | 'isPreview' | 'onFailed' | 'onSnapshot'>
 
-/** A script may send larger messages than a client. */
-const FRAME_FACTOR = 4
+/** A script may send larger messages than a client of any configuration. */
+const LEAST_FRAME_BYTES = 64 * 1024
 
 /** Runs the scripts of this node's rooms. */
 export class ScriptRuntime {
@@ -48,7 +48,7 @@ export class ScriptRuntime {
       callMs: limits.roomScriptMs,
       share: limits.roomScriptShare,
       stateBytes: limits.roomStateBytes,
-      frameBytes: limits.roomFrameBytes * FRAME_FACTOR,
+      frameBytes: Math.max(limits.roomFrameBytes, LEAST_FRAME_BYTES),
     }
     this.#threads = new ScriptThreads(program, limits.roomScriptMs)
     this.#services = new ScriptServices(backends)

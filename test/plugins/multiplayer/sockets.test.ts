@@ -150,7 +150,7 @@ t.test('limits close with their codes', async (t) => {
 
   const large = open(ada)
   await large.enter()
-  large.socket.send('x'.repeat(16 * 1024 + 1))
+  large.socket.send('x'.repeat(64 * 1024 + 1))
   t.equal(await large.closed, 1009)
   t.match(await watcher.next('leave'), { reason: 'closed' })
 
