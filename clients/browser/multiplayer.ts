@@ -13,11 +13,11 @@
 
 import { frameSession } from './frame/hook.ts'
 import { ServerClock } from './multiplayer/clock.ts'
-import { endingOf, endingOfRefusal } from './multiplayer/endings.ts'
+import { endingOf, endingOfRefusal } from './multiplayer/close-codes.ts'
+import { Heartbeat } from './multiplayer/heartbeat.ts'
 import { type Emission, Roster, stateEmission } from './multiplayer/roster.ts'
 import { type FrameOptions, SendQueue } from './multiplayer/send-queue.ts'
 import { sharedState } from './multiplayer/shared-state.ts'
-import { Silence } from './multiplayer/silence.ts'
 import {
   type JoinOptions,
   type Listener,
@@ -77,7 +77,7 @@ export class Room {
   /** The last `presence` data, which is sent again when the room starts over. */
   #presence: unknown
   #ended = false
-  #silence = new Silence()
+  #heartbeat = new Heartbeat()
   readonly #stop = new AbortController()
   #timer: ReturnType<typeof setInterval> | undefined
   #wake: (() => void) | null = null
@@ -208,7 +208,7 @@ export class Room {
         clearTimeout(timeout)
         if (this.#ended) return socket.close(1000)
         this.#socket = socket
-        this.#silence = new Silence()
+        this.#heartbeat = new Heartbeat()
         socket.onmessage = (event) => this.#receive(event.data)
         socket.onclose = (event) => this.#lost(socket, event)
         this.#receive(data)
@@ -258,7 +258,7 @@ export class Room {
   #watch(): void {
     const socket = this.#socket
     if (socket?.readyState !== 1) return
-    const next = this.#silence.check(performance.now())
+    const next = this.#heartbeat.check(performance.now())
     if (next === 'ping') this.#ping()
     if (next !== 'lost') return
     // This does not wait for the closing handshake, which would not arrive either.
@@ -269,7 +269,7 @@ export class Room {
 
   #ping(): void {
     const now = performance.now()
-    this.#silence.pinged(now)
+    this.#heartbeat.pinged(now)
     this.#outgoing.pushFirst(JSON.stringify({ t: 'ping', id: Math.round(now) }), { isPing: true })
   }
 
@@ -287,7 +287,7 @@ export class Room {
   }
 
   #receive(data: string | ArrayBuffer): void {
-    this.#silence.heard()
+    this.#heartbeat.heard()
     if (typeof data !== 'string') {
       this.#sequence++
       const index = new DataView(data).getUint16(0, true)

@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
-import type { Statements } from '../../core/data/database.ts'
+import type { Parameter, Statements } from '../../core/data/database.ts'
 import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import { randomText } from '../../core/ids.ts'
 import { currentAuthor } from '../../core/observe/author.ts'
@@ -80,7 +80,7 @@ export class Boards {
 
   async #create(statements: Statements, gameId: string, id: string, input: BoardInput): Promise<void> {
     const fields = { ...BOARD_DEFAULTS, ...input }
-    const { min, max } = boundsOf(fields)
+    const values = valuesOf(fields)
     const now = this.#parts.clock.now()
     const [count] = await statements.query<{ boards: number }>(
       'select count(*) as boards from score_boards where game_id = ?',
@@ -90,29 +90,14 @@ export class Boards {
     await statements.execute(
       `insert into score_boards (key, game_id, id, title, "order", format, decimals, keep, reset, min, max, writers,
          revision, created_at, updated_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
-      [
-        randomText(9),
-        gameId,
-        id,
-        visibleText(fields.title),
-        fields.order,
-        fields.format,
-        fields.decimals,
-        fields.keep,
-        fields.reset,
-        min,
-        max,
-        fields.writers,
-        now,
-        now,
-      ],
+      [randomText(9), gameId, id, ...values, now, now],
     )
   }
 
   /** @returns the names of the changed fields */
   async #change(statements: Statements, board: StoredBoard, input: BoardInput): Promise<string> {
     const fields = { ...board.fields, ...input }
-    const { min, max } = boundsOf(fields)
+    const values = valuesOf(fields)
     const changed = FIXED.filter((name) => fields[name] !== board.fields[name])
     if (changed.length > 0) {
       const [used] = await statements.query('select period from score_entries where board = ? limit 1', [board.key])
@@ -121,19 +106,7 @@ export class Boards {
     await statements.execute(
       `update score_boards set title = ?, "order" = ?, format = ?, decimals = ?, keep = ?, reset = ?, min = ?, max = ?,
          writers = ?, updated_at = ? where key = ?`,
-      [
-        visibleText(fields.title),
-        fields.order,
-        fields.format,
-        fields.decimals,
-        fields.keep,
-        fields.reset,
-        min,
-        max,
-        fields.writers,
-        this.#parts.clock.now(),
-        board.key,
-      ],
+      [...values, this.#parts.clock.now(), board.key],
     )
     const names = Object.keys(fields) as (keyof BoardFields)[]
     return names.filter((name) => fields[name] !== board.fields[name]).join(', ')
@@ -165,6 +138,17 @@ export class Boards {
     await em.execute('insert into score_deletions (board) select key from score_boards where game_id = ?', [gameId])
     await em.execute('delete from score_boards where game_id = ?', [gameId], 'run')
   }
+}
+
+/**
+ * Returns the values of the columns from `title` to `writers`, in the order of the entity.
+ *
+ * @throws InvalidRequest for bounds that exclude every score
+ */
+function valuesOf(fields: BoardFields): Parameter[] {
+  const { min, max } = boundsOf(fields)
+  const { title, order, format, decimals, keep, reset, writers } = fields
+  return [visibleText(title), order, format, decimals, keep, reset, min, max, writers]
 }
 
 function boundsOf({ min, max, decimals }: Pick<BoardFields, 'min' | 'max' | 'decimals'>) {

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { ServerClock } from '../../clients/browser/multiplayer/clock.ts'
-import { Silence } from '../../clients/browser/multiplayer/silence.ts'
+import { Heartbeat } from '../../clients/browser/multiplayer/heartbeat.ts'
 import { join } from '../../clients/browser/multiplayer.ts'
 import { inFull } from '../kit/extent.ts'
 import { timeLimit } from '../kit/time-limit.ts'
@@ -127,17 +127,17 @@ t.test('a silent socket is closed as lost, so that the server keeps the place', 
 })
 
 t.test('a silence counts from an unanswered ping, and what nobody observed counts for half of it', async (t) => {
-  const silence = new Silence()
-  t.equal(silence.check(1000), 'ping')
-  silence.pinged(1000)
-  t.equal(silence.check(61_000), 'ping', 'a late check')
-  silence.heard()
-  t.equal(silence.check(121_000), 'ping', 'a minute without a question is no silence')
-  silence.pinged(121_000)
-  t.equal(silence.check(171_000), 'ping', 'the device slept after the ping')
-  silence.pinged(171_000)
-  for (let now = 173_500; now < 183_500; now += 2500) t.not(silence.check(now), 'lost')
-  t.equal(silence.check(183_500), 'lost', '12.5 s later')
+  const heartbeat = new Heartbeat()
+  t.equal(heartbeat.check(1000), 'ping')
+  heartbeat.pinged(1000)
+  t.equal(heartbeat.check(61_000), 'ping', 'a late check')
+  heartbeat.heard()
+  t.equal(heartbeat.check(121_000), 'ping', 'a minute without a question is no silence')
+  heartbeat.pinged(121_000)
+  t.equal(heartbeat.check(171_000), 'ping', 'the device slept after the ping')
+  heartbeat.pinged(171_000)
+  for (let now = 173_500; now < 183_500; now += 2500) t.not(heartbeat.check(now), 'lost')
+  t.equal(heartbeat.check(183_500), 'lost', '12.5 s later')
 })
 
 t.test('the time of a room goes on when the clock of the device is set, or stood still', async (t) => {

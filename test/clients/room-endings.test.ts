@@ -1,7 +1,7 @@
 // What `left` says, with a real server.
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { endingOf, endingOfRefusal } from '../../clients/browser/multiplayer/endings.ts'
+import { endingOf, endingOfRefusal } from '../../clients/browser/multiplayer/close-codes.ts'
 import { join, type Room } from '../../clients/browser/multiplayer.ts'
 import { startPlatform } from '../kit/platform.ts'
 import { timeLimit } from '../kit/time-limit.ts'

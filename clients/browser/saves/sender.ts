@@ -1,8 +1,8 @@
 import { noteSent, resolveConflict } from './conflicts.ts'
 import type { LastWrites } from './last-write.ts'
 import type { Listeners } from './listeners.ts'
-import { FIRST_WAIT_MS, Pause, waitAfter } from './pause.ts'
 import type { CurrentPlayer } from './player.ts'
+import { FIRST_WAIT_MS, RetryDelay, waitAfter } from './retry-delay.ts'
 import type { Server } from './server.ts'
 import type { Entry, Pending, Store } from './store.ts'
 import { isOtherPlayer, SaveError, type SaveStatus } from './types.ts'
@@ -35,7 +35,7 @@ export class Sender {
   /** What waits on this device is not known before the first look. */
   #status: SaveStatus = 'saving'
   #sending: Promise<void> | null = null
-  readonly #pause = new Pause()
+  readonly #delay = new RetryDelay()
   #isRetryWanted = false
   readonly #postponed = new Map<string, { until: number; isRefused: boolean }>()
   /** The number of times that the server has refused a save in a row because of its version. */
@@ -67,7 +67,7 @@ export class Sender {
   /** Sends what waits, now. A call while changes are being sent makes them be looked at once more. */
   retry(): void {
     this.#isRetryWanted = true
-    this.#pause.shorten()
+    this.#delay.shorten()
     this.#sending ??= this.#send()
       .catch((error) => {
         this.#setStatus('offline')
@@ -101,7 +101,7 @@ export class Sender {
       if (retryAfterMs === null) attempt = 0
       else {
         this.#setStatus('offline')
-        await this.#pause.wait(attempt++, { leastMs: retryAfterMs, isShort: this.#isRetryWanted })
+        await this.#delay.wait(attempt++, { leastMs: retryAfterMs, isShort: this.#isRetryWanted })
       }
     }
   }

@@ -10,7 +10,7 @@ const OBSERVED_MS = SILENCE_MS / 2
  * Browsers run the timers of a hidden tab once a minute, and no timer runs while a computer sleeps. A late check thus
  * proves nothing: it pings, and the time before it counts for half of the silence at most.
  */
-export class Silence {
+export class Heartbeat {
   #isWaiting = false
   #silentMs = 0
   #pingedAt = Number.NEGATIVE_INFINITY

@@ -5,7 +5,7 @@ const LONGEST_WAIT_MS = 30_000
 export const waitAfter = (attempt: number): number => Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt)
 
 /** The wait between two attempts to reach the server. */
-export class Pause {
+export class RetryDelay {
   #shorten: (() => void) | null = null
 
   /** Ends the wait early. A failed attempt is never repeated at once, however often a game saves. */
