@@ -3,8 +3,8 @@ export default [
   {
     name: 'edge: a page without a doctype has no sign-in',
     in: 'plugins/game-edge',
-    find: 'changeOf(tags, { service, isPage: opensPage(request) })',
-    replace: 'changeOf(tags, { service, isPage: false })',
+    find: 'changeOf(tags, { service, isPage: opensPage(request), isLarge })',
+    replace: 'changeOf(tags, { service, isPage: false, isLarge })',
     tests: ['plugins/game-edge/documents'],
   },
   {
@@ -17,8 +17,8 @@ export default [
   {
     name: 'edge: a large page has no sign-in',
     in: 'plugins/game-edge',
-    find: 'const large = tags && !change ?',
-    replace: 'const large = tags && !change && change ?',
+    find: 'const large = change && isLarge ?',
+    replace: 'const large = change && service && isLarge ?',
     tests: ['plugins/game-edge/documents'],
   },
   {
@@ -26,6 +26,13 @@ export default [
     in: 'plugins/game-edge',
     find: 'if (service) return withGuard',
     replace: '',
+    tests: ['plugins/game-edge/service-workers'],
+  },
+  {
+    name: 'edge: a large service worker gets requests of the platform',
+    in: 'plugins/game-edge',
+    find: 'if (service) return withGuard',
+    replace: 'if (service) return isLarge ? null : withGuard',
     tests: ['plugins/game-edge/service-workers'],
   },
   {
@@ -38,7 +45,7 @@ export default [
   {
     name: 'edge: a decompression bomb is unpacked to its end',
     in: 'plugins/game-edge',
-    find: "if (size > this.#maxBytes) return 'too large'",
+    find: "if (size > maxBytes) return 'too large'",
     replace: '',
     tests: ['plugins/game-edge/compressed-builds'],
   },

@@ -1,19 +1,14 @@
 import { isUtf8 } from 'node:buffer'
-import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type { ByteRange } from '../../../core/data/byte-range.ts'
 import type { Digested } from '../../../core/data/disk-cache.ts'
-import { partOf } from './decode.ts'
-import { injectAtStart, type Tags } from './inject-tags.ts'
 
 /** The part of a document that is examined for its encoding. */
 const EXAMINED_BYTES = 1024 * 1024
 /** Where a document declares its encoding (HTML standard, section "Specifying the document's character encoding"). */
 const DECLARED_BYTES = 1024
-/** The part of a large document in which its head begins. */
-const START_BYTES = 64 * 1024
 /** The maximum number of documents whose encoding is remembered. */
 const REMEMBERED = 10_000
 
@@ -62,29 +57,4 @@ function isInUtf8(bytes: Buffer, isCut: boolean): boolean {
   let end = bytes.length
   if (isCut) while (end > bytes.length - 4 && ((bytes[end - 1] as number) & 0xc0) === 0x80) end--
   return isUtf8(bytes.subarray(0, isCut ? end - 1 : end))
-}
-
-/** A document that is too large to be read whole, with tags at the start of its head. */
-export interface LargeDocument {
-  digest: string
-  size: number
-  open(range?: ByteRange): Promise<Readable>
-}
-
-/** Inserts tags into a document without reading it whole. Returns null if it takes none. */
-export async function largeDocument(file: Digested, tags: Tags, open: Open): Promise<LargeDocument | null> {
-  const start = await buffer(await open(file, { start: 0, end: START_BYTES - 1 }))
-  const changed = injectAtStart(start, tags)
-  if (changed === start) return null
-  const rest = { start: start.length, end: file.size - 1 }
-  async function* joined() {
-    yield changed
-    yield* await open(file, rest)
-  }
-  const size = file.size - start.length + changed.length
-  return {
-    digest: createHash('sha256').update(file.sha256).update(changed).digest('hex'),
-    size,
-    open: async (range = { start: 0, end: size - 1 }) => partOf(Readable.from(joined(), { objectMode: false }), range),
-  }
 }

@@ -15,10 +15,11 @@ import type { ManifestFile } from '../../deploy/index.ts'
 import { mayBeFramed } from '../sign-in/cookies.ts'
 import type { GameBlob, GameBlobs } from './blobs.ts'
 import { type Coding, chooseCoding } from './codings.ts'
-import type { DecodedFiles } from './decoded-files.ts'
-import { Charsets, type LargeDocument, largeDocument, opensPage } from './documents.ts'
+import type { DerivedFiles } from './derived-files.ts'
+import { Charsets, opensPage } from './documents.ts'
 import type { HotFiles, HotForm } from './hot-files.ts'
-import { injectTags, type Tags, WIDGET_TAG } from './inject-tags.ts'
+import { injectAtStart, injectTags, type Tags, WIDGET_TAG } from './inject-tags.ts'
+import { type LargeFile, largeFile } from './large-files.ts'
 import { candidates } from './paths.ts'
 import { headersOf, type Representation, representationOf } from './representation.ts'
 import { isForServiceWorker, withGuard } from './service-worker.ts'
@@ -26,8 +27,8 @@ import type { LiveSite } from './sites.ts'
 
 /** The maximum size of a response body that is cached in memory. */
 const HOT_BYTES = 256 * 1024
-/** The maximum size of files that are read whole to be changed. Larger documents get the tags at their start. */
-const DOCUMENT_BYTES = 4 * 1024 * 1024
+/** The maximum size of files that are read whole to be changed. Larger ones are changed at their start. */
+const CHANGED_BYTES = 4 * 1024 * 1024
 /** The minimum size of a document that is worth compressing. */
 const COMPRESS_FROM_BYTES = 1024
 
@@ -73,7 +74,7 @@ export function find(site: LiveSite, path: string): Found {
 export class Files {
   readonly #log: FastifyInstance['log']
   readonly #blobs: GameBlobs
-  readonly #decoded: DecodedFiles
+  readonly #derived: DerivedFiles
   readonly #hot: HotFiles
   readonly #charsets = new Charsets()
   /** The script tag of framed documents, which tells them the current player. */
@@ -87,14 +88,14 @@ export class Files {
     log: FastifyInstance['log'],
     {
       blobs,
-      decoded,
+      derived,
       hot,
       frameTag,
       draftTag,
       secure,
     }: {
       blobs: GameBlobs
-      decoded: DecodedFiles
+      derived: DerivedFiles
       hot: HotFiles
       frameTag: () => string
       draftTag: () => string
@@ -103,7 +104,7 @@ export class Files {
   ) {
     this.#log = log
     this.#blobs = blobs
-    this.#decoded = decoded
+    this.#derived = derived
     this.#hot = hot
     this.#frameTag = frameTag
     this.#draftTag = draftTag
@@ -150,10 +151,16 @@ export class Files {
     const service = representation.isScript && isForServiceWorker(request)
     const worker = service || (representation.isScript && isForWorker(request))
     const { encoding } = representation
-    const source = service && encoding ? await this.#decoded.of(file, encoding) : file
-    const change = source.size > DOCUMENT_BYTES ? null : changeOf(tags, { service, isPage: opensPage(request) })
-    const large = tags && !change ? await largeDocument(file, tags, (...blob) => this.#open(...blob)) : null
-    const codings = change ? codingsOfChanged(source) : large ? NONE : codingsOf(file, representation)
+    const source = service && encoding ? await this.#derived.decoded(file, encoding) : file
+    const isLarge = source.size > CHANGED_BYTES
+    const change = changeOf(tags, { service, isPage: opensPage(request), isLarge })
+    const large = change && isLarge ? await largeFile(source, change, (...blob) => this.#open(...blob)) : null
+    const small = isLarge ? null : change
+    const codings = small
+      ? codingsOfChanged(source)
+      : large
+        ? this.#derived.codingsOf(large)
+        : codingsOf(file, representation)
     const coding = chooseCoding(request.headers['accept-encoding'] as string | undefined, codings)
     const kind = coding ?? 'plain'
     const path = `${variant || (service ? SERVICE_WORKER : worker ? WORKER : '')}/${name}`
@@ -162,32 +169,32 @@ export class Files {
       this.sendHot(hot, request, take(reply))
       return isDocument
     }
-    const encoded = change ? undefined : file.encodings.find((encoding) => encoding.coding === coding)
-    const decodes = encoding !== null && coding === null && !change
-    const blob = decodes ? await this.#decoded.of(file, encoding) : (encoded ?? source)
+    const encoded = small || large ? undefined : file.encodings.find((encoding) => encoding.coding === coding)
+    const decodes = encoding !== null && coding === null && !small && !large
+    const blob = decodes ? await this.#derived.decoded(file, encoding) : (encoded ?? source)
     const varies = codings.length > 0
     const headers = headersOf(representation, site, { coding, varies, framing: isDocument, worker, service })
     // A setting decides the isolation. A 304 would leave the headers of a response from before the change as they are.
     const tag = (digest: string) => `"${digest}${site.isolated ? '-isolated' : ''}"`
-    if (change || (blob.size <= HOT_BYTES && !former)) {
+    if (small || (!large && blob.size <= HOT_BYTES && !former)) {
       const form = await this.#hot.load(site.hot, path, { kind, codings }, async () => {
         const bytes = await buffer(await this.#open(blob))
-        const { body, digest } = change
-          ? await changed(bytes, { file: blob, change, coding })
+        const { body, digest } = small
+          ? await changed(bytes, { file: blob, change: small, coding })
           : { body: bytes, digest: blob.sha256 }
         return bufferedFile(fileHead({ etag: tag(digest), size: body.length, isDocument }, headers), body)
       })
       this.sendHot(form, request, take(reply))
       return isDocument
     }
-    const { digest, size } = large ?? { digest: blob.sha256, size: blob.size }
-    const head = fileHead({ etag: tag(digest), size, isDocument }, headers)
-    await this.#stream(large ?? blob, head, request, reply)
+    const sent = large ? (coding ? await this.#derived.compressed(large, coding) : large) : blob
+    const head = fileHead({ etag: tag(sent.sha256), size: sent.size, isDocument }, headers)
+    await this.#stream(sent, head, request, reply)
     return isDocument
   }
 
   async #stream(
-    source: GameBlob | LargeDocument,
+    source: GameBlob | LargeFile,
     head: FileHead,
     request: IncomingMessage,
     reply: RawReply,
@@ -261,10 +268,18 @@ const isForWorker = ({ headers }: IncomingMessage): boolean => /worker$/.test(St
 /** Adds the platform's part to a file. It returns the same bytes if there is no place for it. */
 type Change = (bytes: Buffer) => Buffer
 
-/** Returns what the platform adds to a file for this request; null for nothing. */
-function changeOf(tags: Tags | null, { service, isPage }: { service: boolean; isPage: boolean }): Change | null {
+/**
+ * Returns what the platform adds to a file for this request; null for nothing.
+ *
+ * @param isLarge whether only the start of the file is given to it
+ */
+function changeOf(
+  tags: Tags | null,
+  { service, isPage, isLarge }: { service: boolean; isPage: boolean; isLarge: boolean },
+): Change | null {
   if (service) return withGuard
-  return tags && ((bytes) => injectTags(bytes, tags, { isPage }))
+  if (!tags) return null
+  return isLarge ? (start) => injectAtStart(start, tags) : (bytes) => injectTags(bytes, tags, { isPage })
 }
 
 const CHANGED: readonly Coding[] = ['br', 'gzip']

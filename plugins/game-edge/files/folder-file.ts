@@ -6,10 +6,10 @@ import { pipeline } from 'node:stream/promises'
 import type { ByteRange } from '../../../core/data/byte-range.ts'
 import { fileHead, planResponse } from '../../../core/http/send-file.ts'
 import { type Coding, chooseCoding } from './codings.ts'
-import { decoded } from './decode.ts'
 import { charsetFits, opensPage } from './documents.ts'
 import { injectTags } from './inject-tags.ts'
 import { isForServiceWorker, withGuard } from './service-worker.ts'
+import { decoder } from './streams.ts'
 
 /** A file of a folder on this machine that is served as the file of a game. */
 export interface FolderFile {
@@ -47,7 +47,7 @@ export async function sendFolderFile(
     // Its size is not known, so it has no parts.
     response.writeHead(200, { ...common, 'content-type': contentType })
     if (request.method === 'HEAD') response.end()
-    else await pipeline(decoded(createReadStream(file), encoding), response).catch(() => response.destroy())
+    else await pipeline(createReadStream(file), decoder(encoding), response).catch(() => response.destroy())
     return
   }
   const own = { ...common, 'content-type': contentType, ...(coding ? { 'content-encoding': coding } : {}) }

@@ -9,7 +9,7 @@ import { closedPage, emptyGamePage, noGamePage, sendPage, suspendedPage } from '
 import type { GameEdgeConfig } from '../schemas.ts'
 import { mayBeFramed } from '../sign-in/cookies.ts'
 import type { GameBlobs } from './blobs.ts'
-import { DecodedFiles } from './decoded-files.ts'
+import { DerivedFiles } from './derived-files.ts'
 import { fastPathHandler } from './fast-path.ts'
 import { Files, find } from './files.ts'
 import { HotFiles } from './hot-files.ts'
@@ -24,7 +24,7 @@ import { type LiveSite, Sites } from './sites.ts'
  * The game's static files: every path of a game's origin that is not reserved for the platform.
  *
  * @param blobs the source of their bytes
- * @param cacheBytes memory for frequently requested files; `diskCacheBytes`: disk space for decoded ones
+ * @param cacheBytes memory for frequently requested files; `diskCacheBytes`: disk space for derived ones
  */
 export const fileRoutes =
   (blobs: GameBlobs, { cacheBytes, diskCacheBytes }: GameEdgeConfig): Routes =>
@@ -35,8 +35,8 @@ export const fileRoutes =
       `<script src="${app.edge.script('frame-session.js')}" data-portal="${app.origins.portal}"${place}></script>`
     const draftTag = () =>
       `<script src="${app.edge.script('draft-console.js')}" data-portal="${app.origins.portal}"></script>`
-    const decoded = new DecodedFiles(blobs, diskCacheBytes)
-    const files = new Files(app.log, { blobs, decoded, hot, frameTag, draftTag, secure: app.origins.secure })
+    const derived = new DerivedFiles(blobs, diskCacheBytes)
+    const files = new Files(app.log, { blobs, derived, hot, frameTag, draftTag, secure: app.origins.secure })
     app.fastPath.install('/*', fastPathHandler(app, sites, files))
 
     app.get(

@@ -70,8 +70,16 @@ t.test('the script of a service worker has the platform’s listener, and an ent
     }
     t.equal((await ask(path)).bytes.toString(), script, 'and stays so')
   }
-  for (const path of ['/large.js', '/bomb.js.br'])
-    t.equal((await ask(path, asWorker)).bytes.toString(), large, 'a script of several megabytes is not read whole')
+  for (const path of ['/large.js', '/bomb.js.br']) {
+    const { bytes, headers } = await ask(path, asWorker)
+    t.ok(bytes.toString().endsWith(large), 'a script of several megabytes, which is not read whole')
+    t.match(bytes.toString('latin1', 0, 1000), 'stopImmediatePropagation')
+    t.equal(headers['content-encoding'], undefined)
+    const br = await ask(path, { ...asWorker, 'accept-encoding': 'br' })
+    t.ok(br.headers['content-encoding'] === 'br' && brotliDecompressSync(br.bytes).equals(bytes), 'and compressed')
+    const gzip = await ask(path, { ...asWorker, 'accept-encoding': 'gzip' })
+    t.ok(gzip.headers['content-encoding'] === 'gzip' && gunzipSync(gzip.bytes).equals(bytes))
+  }
 })
 
 /** What workers do that swallows a sign-in: a fallback for navigations, answers built anew, caches of everything. */

@@ -1,18 +1,32 @@
-import { pipeline, Readable } from 'node:stream'
-import { createBrotliDecompress, createGunzip } from 'node:zlib'
+import { pipeline, Readable, type Transform } from 'node:stream'
+import { constants, createBrotliCompress, createBrotliDecompress, createGunzip, createGzip } from 'node:zlib'
 import type { ByteRange } from '../../../core/data/byte-range.ts'
 import type { Coding } from './codings.ts'
 
 /** The bytes that come out of zlib, which works in its own threads, in one turn of the event loop. */
 const CHUNK_BYTES = 256 * 1024
 
-/** Streams the content of a compressed file. The stored stream ends with it. */
-export function decoded(stored: Readable, coding: Coding): Readable {
+/** Returns the transformation of compressed bytes into their content. */
+export function decoder(coding: Coding): Transform {
   const options = { chunkSize: CHUNK_BYTES }
-  const decoder = coding === 'br' ? createBrotliDecompress(options) : createGunzip(options)
-  // An error of either destroys both, and the reader of the decoder sees it.
-  return pipeline(stored, decoder, () => {})
+  return coding === 'br' ? createBrotliDecompress(options) : createGunzip(options)
 }
+
+/** Returns the transformation of a text of a number of bytes into a coding. Its result is the same each time. */
+export function encoder(coding: Coding, bytes: number): Transform {
+  if (coding === 'gzip') return createGzip({ chunkSize: CHUNK_BYTES })
+  const params = {
+    [constants.BROTLI_PARAM_QUALITY]: 5,
+    [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
+    [constants.BROTLI_PARAM_SIZE_HINT]: bytes,
+  }
+  return createBrotliCompress({ chunkSize: CHUNK_BYTES, params })
+}
+
+/** Streams what a transformation makes of a stream, which ends with it. */
+export const transformed = (source: Readable, through: Transform): Readable =>
+  // An error of either destroys both, and the reader sees it.
+  pipeline(source, through, () => {})
 
 /** Streams a part of a stream, which is closed after it. */
 export function partOf(stream: Readable, { start, end }: ByteRange): Readable {
