@@ -29,6 +29,13 @@ export default [
     tests: ['plugins/saves/storage.long'],
   },
   {
+    name: 'a tab writes again what another tab has written before it closed',
+    in: 'clients/browser/saves',
+    find: 'now.value && isEqual(now.value, theirs)',
+    replace: 'now.value && isEqual(now.value, theirs) && false',
+    tests: ['plugins/saves/browser'],
+  },
+  {
     name: 'a clock that was ahead for a time wins conflicts',
     in: 'clients/browser',
     find: 'now - (performance.now() - onPage.at)',

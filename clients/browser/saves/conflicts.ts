@@ -29,7 +29,7 @@ export async function resolveConflict(rules: ConflictRules, entry: Entry & { pen
       if (!now?.pending) return false
       // The game may have set another value meanwhile, or another tab gone on. That is sent next, over what is there.
       const isSame = isSameChange(now.pending, pending)
-      const next = isSame ? change(now) : { ...now, base: baseOf(theirs) }
+      const next = isSame ? change(now) : over(now, theirs)
       if (next) changes.put(next)
       else changes.remove(now)
       return isSame
@@ -138,5 +138,8 @@ function latestTime({ onPage }: Pending, now: number): number {
 
 const encodedOf = ({ bytes, type }: Encoded): Encoded => ({ bytes, type })
 
-const baseOf = (theirs: Theirs | undefined | 'same'): number | null =>
-  theirs === undefined || theirs === 'same' ? null : theirs.version
+/** Returns an entry that is to be sent over what is on the server, which may be its value already. */
+function over(now: Entry, theirs: Theirs | undefined | 'same'): Entry {
+  if (theirs === undefined || theirs === 'same') return { ...now, base: null }
+  return now.value && isEqual(now.value, theirs) ? afterWrite(now, theirs.version) : { ...now, base: theirs.version }
+}

@@ -1,10 +1,12 @@
 // Who has a place in a room, and for how long: reloads, crashes, absent hosts and empty rooms.
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import ipc from '../../../drivers/bus/ipc.ts'
 import { joinRoom, refusalOf } from '../../../plugins/multiplayer/admission/join.ts'
 import { driverContext } from '../../kit/driver-context.ts'
 import { startPlatform } from '../../kit/platform.ts'
+import { until } from '../../kit/until.ts'
 import { headersOf, RoomSocket, signInTo, upgrade } from './kit.ts'
 import { makeRoom } from './room-kit.ts'
 
@@ -108,18 +110,18 @@ async function startGame(t: Test, bus: 'local' | 'ipc', settings: object = {}) {
   for (const player of [ada, bob]) await signInTo(player, host)
   const open = (player: typeof ada) => new RoomSocket(t, platform, '/mp/rooms/lobby', headersOf(player, host))
   const upgradeOf = (player: typeof ada) => upgrade(platform, '/mp/rooms/lobby', headersOf(player, host))
-  return { platform, ada, bob, open, upgradeOf, host }
-}
-
-/** Asks until the room has heard of the end of a socket, which closed before. */
-const gone = async (socket: RoomSocket) => {
-  await socket.closed
-  await new Promise((resolve) => setImmediate(resolve))
+  /** Waits for the end of the only socket, at the server too: it closes after the client. */
+  const gone = async (socket: RoomSocket) => {
+    await socket.closed
+    await until(async () => (await promisify(platform.app.server.getConnections.bind(platform.app.server))()) === 0)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return { platform, ada, bob, open, upgradeOf, gone, host }
 }
 
 for (const bus of ['local', 'ipc'] as const) {
   t.test(`${bus}: an empty room is gone at once, with its lock and its state`, async (t) => {
-    const { ada, bob, open } = await startGame(t, bus)
+    const { ada, bob, open, gone } = await startGame(t, bus)
     for (const player of [ada, bob, ada]) {
       const socket = open(player)
       t.match(await socket.enter(), { you: 'p1', state: {}, version: 0, players: [{ name: player.account.name }] })
@@ -132,7 +134,7 @@ for (const bus of ['local', 'ipc'] as const) {
   })
 
   t.test(`${bus}: who reloads the page of a locked room finds it as it was, and others a new one`, async (t) => {
-    const { ada, bob, open, upgradeOf } = await startGame(t, bus)
+    const { ada, bob, open, upgradeOf, gone } = await startGame(t, bus)
     const first = open(ada)
     await first.enter()
     first.say({ t: 'lock', locked: true })

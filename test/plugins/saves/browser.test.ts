@@ -176,42 +176,52 @@ t.test('a browser that keeps nothing knows the versions on the server', { timeou
   t.same(changed, [1, 'save_conflict', null])
 })
 
-t.test('two tabs that resolve one conflict lose neither value', { timeout: timeLimit(120) }, async (t) => {
-  const world = await startGame(t)
-  const opened = await device(t, world)
-  if (!opened) return
-  const { page: first, context } = opened
-  await first.evaluate(() => saves.set('a', 'start'))
-  await saved(first)
-  const second = await context.newPage()
-  await openGame(second, world.url)
-  await saved(second)
-  const owner = { gameId: world.game.id, playerId: world.owner.id }
-  world.platform.clock.advance(3_600_000)
-  await world.app.saves.put(owner, 'a', { bytes: Buffer.from('"theirs"'), contentType: 'application/json' })
-  // Each tab holds its change over version 2, so that both have resolved the conflict.
-  const held = new Map<unknown, Route>()
-  await context.route('**/__service/saves/a', async (route) => {
-    const request = route.request()
-    if (request.method() !== 'PUT' || request.headers()['if-match'] === '"1"') return route.continue()
-    if (request.headers()['if-match'] === '"2"') return void held.set(request.frame().page(), route)
-    return request.frame().page() === first ? route.abort() : route.continue()
-  })
-  const isHeld = (page: unknown) => until(() => held.get(page))
-  await first.evaluate(() => saves.set('a', 'mine'))
-  const fromFirst = await isHeld(first)
-  await second.evaluate(() => dispatchEvent(new Event('online')))
-  const fromSecond = await isHeld(second)
-  const failed = first.waitForEvent('requestfailed')
-  await fromFirst.continue()
-  await failed
-  await first.close()
-  await fromSecond.continue()
-  await second.waitForFunction(() => saves.status !== 'saving')
-  await saved(second)
-  t.same(await versionsOnServer(world, world.owner, 'a'), ['"theirs"', '"mine"', '"theirs"', '"start"'])
-  t.equal(await second.evaluate(() => saves.get('a')), 'theirs')
-})
+for (const fate of ['is lost', 'arrives, without an answer'] as const) {
+  t.test(
+    `two tabs that resolve one conflict lose neither value: the last write of one ${fate}`,
+    { timeout: timeLimit(120) },
+    async (t) => {
+      const world = await startGame(t)
+      const opened = await device(t, world)
+      if (!opened) return
+      const { page: first, context } = opened
+      await first.evaluate(() => saves.set('a', 'start'))
+      await saved(first)
+      const second = await context.newPage()
+      await openGame(second, world.url)
+      await saved(second)
+      const owner = { gameId: world.game.id, playerId: world.owner.id }
+      const theirs = { bytes: Buffer.from('"theirs"'), contentType: 'application/json' }
+      const write = () => world.app.saves.put(owner, 'a', theirs)
+      world.platform.clock.advance(3_600_000)
+      await write()
+      // Each tab holds its change over version 2, so that both have resolved the conflict.
+      const held = new Map<unknown, Route>()
+      await context.route('**/__service/saves/a', async (route) => {
+        const request = route.request()
+        if (request.method() !== 'PUT' || request.headers()['if-match'] === '"1"') return route.continue()
+        if (request.headers()['if-match'] === '"2"') return void held.set(request.frame().page(), route)
+        if (request.frame().page() !== first) return route.continue()
+        if (fate !== 'is lost') await write()
+        return route.abort()
+      })
+      const isHeld = (page: unknown) => until(() => held.get(page))
+      await first.evaluate(() => saves.set('a', 'mine'))
+      const fromFirst = await isHeld(first)
+      await second.evaluate(() => dispatchEvent(new Event('online')))
+      const fromSecond = await isHeld(second)
+      const failed = first.waitForEvent('requestfailed')
+      await fromFirst.continue()
+      await failed
+      await first.close()
+      await fromSecond.continue()
+      await second.waitForFunction(() => saves.status !== 'saving')
+      await saved(second)
+      t.same(await versionsOnServer(world, world.owner, 'a'), ['"theirs"', '"mine"', '"theirs"', '"start"'])
+      t.equal(await second.evaluate(() => saves.get('a')), 'theirs')
+    },
+  )
+}
 
 t.test('fifty changes without a connection arrive when it is back', { timeout: timeLimit(300) }, async (t) => {
   const world = await startGame(t)
