@@ -124,7 +124,7 @@ async function openTab(name: string) {
   }
 }
 
-const tabs = []
+const tabs: Awaited<ReturnType<typeof openTab>>[] = []
 for (let index = 1; index <= PLAYERS; index++) tabs.push(await openTab(`Player ${index}`))
 await sleep(1000)
 const read = () => Promise.all(tabs.map((tab) => tab.read()))
