@@ -64,6 +64,13 @@ export default [
     tests: ['drivers/database/sqlite'],
   },
   {
+    name: 'prices have the decimals of Intl',
+    in: 'drivers/payments',
+    find: ': WITH_THREE_DECIMALS.has(currency) ? 3 : 2',
+    replace: ": new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits",
+    tests: ['drivers/payments/drivers'],
+  },
+  {
     name: 'a webhook of last week is believed',
     in: 'drivers/payments',
     find: 'const TOLERANCE = 300',

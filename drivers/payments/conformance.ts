@@ -40,6 +40,10 @@ export function testPaymentsDriver(subject: PaymentsSubject): void {
       t.match(processor.asked(), { purchaseId: 'pur_1', amount, currency, successUrl, cancelUrl })
     })
 
+    await t.test('amounts have 0 to 3 decimals', async (t) => {
+      for (const { currency } of payments.packs) t.ok([0, 1, 2, 3].includes(payments.decimals(currency)), currency)
+    })
+
     await t.test('a processor that fails is unavailable, in our words', async (t) => {
       processor.fail(true)
       t.teardown(() => processor.fail(false))

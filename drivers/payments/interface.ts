@@ -16,7 +16,8 @@ const Pack = Type.Object(
     price: Type.Integer({
       minimum: 1,
       maximum: 99_999_999,
-      description: 'In the smallest unit of the currency: 500 are 5.00 EUR.',
+      description:
+        'In the smallest unit that the payment processor counts: 500 are 5.00 EUR. `gameyard config check` shows it in words.',
     }),
     currency: Type.String({ pattern: '^[a-z]{3}$', description: 'ISO 4217, in lower case.', examples: ['eur'] }),
   },
@@ -66,6 +67,8 @@ export type PaymentEvent =
 export interface Payments {
   /** The packs for sale; empty when nothing is sold. */
   readonly packs: readonly Pack[]
+  /** Returns the number of decimals of the processor's amounts in a currency: 2 where 500 are 5.00. */
+  decimals(currency: string): number
   /**
    * Creates the page where a purchase is paid, or returns the existing page of the same purchase.
    *

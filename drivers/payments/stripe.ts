@@ -3,7 +3,9 @@ import Type from 'typebox'
 import Value from 'typebox/value'
 import { Secret } from '../../core/config.ts'
 import { defineDriver } from '../../core/driver.ts'
+import { StartupError } from '../../core/errors.ts'
 import { BadSignature, type PaymentEvent, type Payments, PaymentsUnavailable, paymentsConfig } from './interface.ts'
+import { amountStep, decimalsOf } from './stripe-currencies.ts'
 
 /** Maximum age of a signature in seconds; an older one may be a replay. */
 const TOLERANCE = 300
@@ -37,8 +39,17 @@ export default defineDriver({
       return client
     }
 
+    for (const { id, price, currency } of packs) {
+      const step = amountStep(currency)
+      if (price % step !== 0)
+        throw new StartupError(
+          `payments.packs: Stripe charges ${currency.toUpperCase()} only in multiples of ${step}, and the price of ${id} is ${price}.`,
+        )
+    }
+
     return {
       packs,
+      decimals: decimalsOf,
 
       async checkout({ id, pack, successUrl, cancelUrl }) {
         try {

@@ -14,7 +14,7 @@ import {
   Timestamp,
   type View,
 } from '../../core/pages/index.ts'
-import type { Pack } from '../../drivers/payments/interface.ts'
+import type { PricedPack } from './price.ts'
 import type { Balance, LedgerEntry } from './schemas.ts'
 
 export interface CreditsPageProps {
@@ -22,7 +22,7 @@ export interface CreditsPageProps {
   entries: LedgerEntry[]
   nextCursor: string | null
   cursor: string | undefined
-  packs: readonly Pack[]
+  packs: readonly PricedPack[]
   /** The purchase from which the processor redirected the buyer back. */
   purchase: { id: string; credits: number; paid: boolean } | null
   cancelled: boolean
@@ -49,14 +49,14 @@ const PurchaseNotice = ({ purchase }: { purchase: NonNullable<CreditsPageProps['
         The payment processor has not confirmed the payment yet. That takes a few seconds. <a href=${`/credits?purchase=${purchase.id}`}>Look again</a>
       <//></div>`
 
-const Packs = ({ packs }: { packs: readonly Pack[] }): View => html`
+const Packs = ({ packs }: { packs: readonly PricedPack[] }): View => html`
   <${Section} title="Buy credits" description="You pay at the payment processor. This server never sees your card’s number.">
     <${Grid}>${packs.map(
-      (pack) => html`<${Card} title=${`${number.format(pack.credits)} credits`}>
-        <p>${priceOf(pack)}</p>
+      ({ id, credits, priceText }) => html`<${Card} title=${`${number.format(credits)} credits`}>
+        <p>${priceText}</p>
         <${Form} action="/credits/buy">
-          <input type="hidden" name="packId" value=${pack.id} />
-          <${Button} label=${`Buy ${pack.credits} credits for ${priceOf(pack)}`}>Buy<//>
+          <input type="hidden" name="packId" value=${id} />
+          <${Button} label=${`Buy ${credits} credits for ${priceText}`}>Buy<//>
         <//>
       <//>`,
     )}<//>
@@ -81,9 +81,3 @@ const Ledger = ({
 
 const number = new Intl.NumberFormat('en')
 const signed = new Intl.NumberFormat('en', { signDisplay: 'always' })
-
-/** Formats a price: `€5.00`. */
-function priceOf({ price, currency }: Pack): string {
-  const format = new Intl.NumberFormat('en', { style: 'currency', currency })
-  return format.format(price / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2))
-}

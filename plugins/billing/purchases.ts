@@ -2,9 +2,10 @@ import type { FastifyInstance } from 'fastify'
 import type { Statements } from '../../core/data/database.ts'
 import { InvalidRequest } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
-import type { Pack, PaymentEvent } from '../../drivers/payments/interface.ts'
+import type { PaymentEvent } from '../../drivers/payments/interface.ts'
 import { BillingNotConfigured } from './errors.ts'
 import * as ledger from './ledger.ts'
+import { type PricedPack, pricedPacks } from './price.ts'
 
 /** The batch size of retries of refunds that found too few credits. */
 const COLLECTED = 200
@@ -18,11 +19,11 @@ export class Purchases {
 
   constructor(parts: Pick<FastifyInstance, 'db' | 'clock' | 'log' | 'payments' | 'origins'>) {
     this.#parts = parts
+    this.packs = pricedPacks(parts.payments)
   }
 
-  get packs(): readonly Pack[] {
-    return this.#parts.payments.packs
-  }
+  /** The packs for sale, with their prices in words. */
+  readonly packs: readonly PricedPack[]
 
   /**
    * Begins a purchase.

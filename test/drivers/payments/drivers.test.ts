@@ -37,6 +37,36 @@ for (const header of ['payment-signature', 'stripe-signature'])
     sign: (body, options) => ({ [header]: sign(body, new Date(), options) }),
   })
 
+t.test('the decimals of Stripe’s amounts are its own list, whatever Intl says', async (t) => {
+  const { driver: _driver, ...config } = stripeConfig(server.url)
+  const { decimals } = await stripe.create(config, driverContext({ log }))
+  const withOther = { 0: 'bif clp djf gnf jpy kmf krw mga pyg rwf vnd vuv xaf xof xpf', 3: 'bhd jod kwd omr tnd' }
+  const others = new Map(
+    Object.entries(withOther).flatMap(([digits, names]) => names.split(' ').map((name) => [name, Number(digits)])),
+  )
+  const all = new Set([...Intl.supportedValuesOf('currency').map((name) => name.toLowerCase()), ...others.keys()])
+  for (const currency of all) t.equal(decimals(currency), others.get(currency) ?? 2, currency)
+})
+
+t.test('a price that Stripe would refuse ends the start', async (t) => {
+  const { driver: _driver, ...config } = stripeConfig(server.url)
+  const start = (price: number, currency: string) =>
+    stripe.create({ ...config, packs: [{ id: 'small', credits: 1, price, currency }] }, driverContext({ log }))
+  for (const [price, currency] of [
+    [150, 'isk'],
+    [99_999, 'ugx'],
+    [5125, 'kwd'],
+  ] as const)
+    await t.rejects(start(price, currency), { name: 'StartupError', message: /in multiples of/ }, currency)
+  for (const [price, currency] of [
+    [200, 'isk'],
+    [5120, 'kwd'],
+    [151, 'huf'],
+    [151, 'jpy'],
+  ] as const)
+    await t.resolves(start(price, currency), currency)
+})
+
 t.test('the log never has the key', async (t) => {
   t.ok(lines().length > 0)
   t.notMatch(JSON.stringify(lines()), new RegExp(SECRET_KEY))

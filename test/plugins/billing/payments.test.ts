@@ -50,6 +50,23 @@ t.test('a pack is bought: checkout, webhook, balance', async (t) => {
   ])
 })
 
+t.test('the page of credits shows what Stripe charges, in currencies of which Intl thinks otherwise', async (t) => {
+  const prices = {
+    huf: [200_000, 'HUF 2,000.00'],
+    idr: [5_000_000, 'IDR 50,000.00'],
+    jpy: [500, '¥500'],
+    kwd: [1500, 'KWD 1.500'],
+  } as const
+  const packs = Object.entries(prices).map(([currency, [price]]) => ({ id: currency, credits: 500, price, currency }))
+  const platform = await startPlatform(t, { config: { payments: { ...stripeConfig(), packs } } })
+  const { text } = await (await platform.signUp()).get('/credits')
+  const { body } = await platform.stranger.get('/api/payments/packs')
+  for (const [currency, [, shown]] of Object.entries(prices)) {
+    t.ok(text.replaceAll('\u00a0', ' ').includes(`<p>${shown}</p>`), shown)
+    t.match(body.packs.find(({ id }: { id: string }) => id === currency).priceText.replaceAll('\u00a0', ' '), shown)
+  }
+})
+
 t.test('checkout takes a session and a pack that is sold', async (t) => {
   const { platform, buyer, stripe } = await inhabit(t)
   const program = await platform.program(buyer)
