@@ -40,7 +40,24 @@ export interface Purchase {
   cancelUrl: string
 }
 
-/** A verified event of a processor. Each event arrives at least once, in any order. */
+/**
+ * A refund or a dispute: a part of a payment that the host does not have any more, or has again.
+ *
+ * It changes over time, and its states arrive in any order. The one with the highest `sequence` counts.
+ */
+export interface Reversal {
+  /** The processor's id. */
+  id: string
+  kind: 'refund' | 'dispute'
+  /** The reversed amount in the smallest unit of `currency`, which may differ from the purchase's. */
+  amount: number
+  currency: string
+  /** The part of `amount` that the host does not have in this state. */
+  withheld: number
+  sequence: number
+}
+
+/** A verified event of a processor. Each event arrives at least once, in any order. Times are in seconds of Unix time. */
 export type PaymentEvent =
   | {
       kind: 'paid'
@@ -50,7 +67,9 @@ export type PaymentEvent =
       purchaseId: string | null
       /** Id of the payment, which refunds refer to. */
       paymentId: string
-      /** The paid amount, in the smallest unit. */
+      /** The price before discounts and taxes, in the smallest unit. */
+      price: number
+      /** The paid amount, in the smallest unit. It is 0 after a discount of 100 %. */
       amount: number
       currency: string
     }
@@ -58,9 +77,27 @@ export type PaymentEvent =
       kind: 'refunded'
       id: string
       paymentId: string
-      /** The total refunded so far, of `amount`. */
+      /** The total that is refunded at this time, of `amount`. */
       refunded: number
       amount: number
+      at: number
+    }
+  | {
+      kind: 'reversed'
+      id: string
+      paymentId: string
+      reversal: Reversal
+      /** The time at which the reversal began. */
+      madeAt: number
+      /** The time of this state. */
+      at: number
+    }
+  | {
+      /** An event that may change money, and that the driver does not understand. */
+      kind: 'unknown'
+      id: string
+      /** The processor's name for this kind of event. */
+      type: string
     }
 
 /** A payment processor. The family `payments`. */

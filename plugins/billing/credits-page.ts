@@ -19,6 +19,8 @@ import type { Balance, LedgerEntry } from './schemas.ts'
 
 export interface CreditsPageProps {
   balance: Balance
+  /** The credits that the player owes. */
+  debt: number
   entries: LedgerEntry[]
   nextCursor: string | null
   cursor: string | undefined
@@ -29,9 +31,16 @@ export interface CreditsPageProps {
 }
 
 /** /credits: a player's balance, history and purchases. */
-export const CreditsPage = ({ balance, packs, purchase, cancelled, ...list }: CreditsPageProps): View => html`
+export const CreditsPage = ({ balance, debt, packs, purchase, cancelled, ...list }: CreditsPageProps): View => html`
   <${PageHeader} title="Credits" lede="You spend them on AI generation, in games and with your own tokens." />
   ${purchase && html`<${PurchaseNotice} purchase=${purchase} />`}
+  ${
+    debt > 0 &&
+    html`<${Notice} tone="warn" title=${`You owe ${number.format(debt)} credits`}>
+      A payment of yours was refunded or disputed after its credits were spent. The next credits that you get settle this
+      debt first.
+    <//>`
+  }
   ${cancelled && html`<${Notice}>The purchase was cancelled. Nothing was paid.<//>`}
   <${Section} title="Your balance">
     <${Stats} items=${[

@@ -31,7 +31,7 @@ for (const header of ['payment-signature', 'stripe-signature'])
         server.failing = failing
       },
     },
-    paid: completed,
+    paid: ({ price, ...event }) => completed({ ...event, subtotal: price }),
     refunded,
     other: (id) => JSON.stringify({ id, object: 'event', type: 'customer.created', data: { object: {} } }),
     sign: (body, options) => ({ [header]: sign(body, new Date(), options) }),
