@@ -100,6 +100,14 @@ export type PaymentEvent =
       type: string
     }
 
+/** What a processor says about the host's account. */
+export interface PaymentAccount {
+  /** Whether nobody really pays. */
+  testMode: boolean
+  /** The endpoint with the platform's address; null for none, `unknown` when the key may not read it. */
+  webhook: { enabled: boolean; missing: string[] } | null | 'unknown'
+}
+
 /** A payment processor. The family `payments`. */
 export interface Payments {
   /** The packs for sale; empty when nothing is sold. */
@@ -121,6 +129,13 @@ export interface Payments {
    * @throws BadSignature unless the payment processor signed it recently
    */
   receive(body: Buffer, headers: IncomingHttpHeaders): Promise<PaymentEvent | null>
+  /**
+   * Asks the processor about the account and its webhook, for `gameyard doctor`.
+   *
+   * @param webhookUrl the address to which events should go
+   * @throws Error with a sentence for the host when the processor refuses the key or does not answer
+   */
+  examine?(webhookUrl: string): Promise<PaymentAccount>
   close(): Promise<void>
 }
 

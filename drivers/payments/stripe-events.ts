@@ -9,6 +9,21 @@ const Currency = Type.String({ pattern: '^[a-z]{3}$' })
 const IdOrObject = Type.Union([Text, Type.Object({ id: Text })])
 const OrNull = <T extends Type.TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
 
+/** The events that the webhook needs. */
+export const WEBHOOK_EVENTS = [
+  'checkout.session.completed',
+  'checkout.session.async_payment_succeeded',
+  'charge.refunded',
+  'refund.created',
+  'refund.updated',
+  'refund.failed',
+  'charge.dispute.created',
+  'charge.dispute.updated',
+  'charge.dispute.closed',
+  'charge.dispute.funds_withdrawn',
+  'charge.dispute.funds_reinstated',
+]
+
 /** What every event has. `created` is in seconds of Unix time. */
 const Envelope = Type.Object({ id: Text, type: Text, created: Type.Optional(Seconds) })
 type Envelope = Static<typeof Envelope>

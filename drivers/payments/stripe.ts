@@ -5,7 +5,7 @@ import { defineDriver } from '../../core/driver.ts'
 import { StartupError } from '../../core/errors.ts'
 import { BadSignature, type Payments, PaymentsUnavailable, paymentsConfig } from './interface.ts'
 import { amountStep, decimalsOf } from './stripe-currencies.ts'
-import { eventOf } from './stripe-events.ts'
+import { eventOf, WEBHOOK_EVENTS } from './stripe-events.ts'
 
 /** Maximum age of a signature in seconds; an older one may be a replay. */
 const TOLERANCE = 300
@@ -109,6 +109,24 @@ export default defineDriver({
           throw new BadSignature()
         }
         return eventOf(event)
+      },
+
+      async examine(webhookUrl) {
+        const testMode = /^[a-z]+_test_/.test(secretKey)
+        try {
+          const { webhookEndpoints } = await stripe()
+          const { data } = await webhookEndpoints.list({ limit: 100 })
+          const endpoint = data.find(({ url }) => url === webhookUrl)
+          if (!endpoint) return { testMode, webhook: null }
+          const chosen = endpoint.enabled_events
+          const missing = WEBHOOK_EVENTS.filter((event) => !chosen.includes(event) && !chosen.includes('*'))
+          return { testMode, webhook: { enabled: endpoint.status === 'enabled', missing } }
+        } catch (error) {
+          const { type, statusCode } = error as { type?: string; statusCode?: number }
+          if (type === 'StripePermissionError') return { testMode, webhook: 'unknown' }
+          if (type === 'StripeAuthenticationError') throw new Error('Stripe refuses the key')
+          throw new Error(`Stripe does not answer${statusCode === undefined ? '' : ` (${statusCode})`}`)
+        }
       },
 
       async close() {},

@@ -8,12 +8,23 @@ export const WEBHOOK_SECRET = 'whsec_test_0123456789abcdef'
 export const SECRET_KEY = 'sk_test_0123456789abcdef'
 export const PACK = { id: 'small', credits: 500, price: 500, currency: 'eur' }
 
-/** Serves the part of Stripe's API that creates checkouts, over HTTP. */
+/** Serves the part of Stripe's API that creates checkouts and lists webhooks, over HTTP. */
 export async function startStripe(t: Pick<Test, 'teardown'>) {
-  const stripe = { url: '', checkouts: [] as Record<string, string>[], failing: false }
+  const stripe = {
+    url: '',
+    checkouts: [] as Record<string, string>[],
+    failing: false,
+    webhooks: [] as object[],
+    mayRead: true,
+  }
   const server = createServer(async (request, response) => {
     let text = ''
     for await (const chunk of request) text += chunk
+    if (request.headers.authorization === `Bearer ${SECRET_KEY}` && request.url?.startsWith('/v1/webhook_endpoints')) {
+      const refusal = { error: { type: 'invalid_request_error', message: 'This key lacks rak_webhook_read.' } }
+      response.writeHead(stripe.mayRead ? 200 : 403, { 'content-type': 'application/json' })
+      return response.end(JSON.stringify(stripe.mayRead ? { object: 'list', data: stripe.webhooks } : refusal))
+    }
     const authorised = request.headers.authorization === `Bearer ${SECRET_KEY}`
     if (stripe.failing || !authorised || request.url !== '/v1/checkout/sessions') {
       const error = { type: 'invalid_request_error', message: `No such thing, ${SECRET_KEY}` }

@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { testPaymentsDriver } from '../../../drivers/payments/conformance.ts'
 import stripe from '../../../drivers/payments/stripe.ts'
+import { eventOf, WEBHOOK_EVENTS } from '../../../drivers/payments/stripe-events.ts'
 import { captureLog, driverContext } from '../../kit/driver-context.ts'
 import { completed, refunded, SECRET_KEY, sign, startStripe, stripeConfig } from '../../kit/stripe.ts'
 
@@ -65,6 +68,14 @@ t.test('a price that Stripe would refuse ends the start', async (t) => {
     [151, 'jpy'],
   ] as const)
     await t.resolves(start(price, currency), currency)
+})
+
+t.test('the guide lists the events that the webhook needs', async (t) => {
+  const guide = readFileSync(join(import.meta.dirname, '../../../docs/selling-credits.md'), 'utf8')
+  const listed = [...guide.matchAll(/^\| `([a-z_.]+)` +\|/gm)].map(([, event]) => event)
+  t.same(listed, WEBHOOK_EVENTS)
+  for (const type of WEBHOOK_EVENTS)
+    t.match(eventOf({ id: 'evt_1', type, data: {} }), { kind: 'unknown', type }, 'each has a shape that is checked')
 })
 
 t.test('the log never has the key', async (t) => {
