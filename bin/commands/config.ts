@@ -1,4 +1,8 @@
 import type { Command } from 'commander'
+import type { LoadedConfig } from '../../config/load.ts'
+import type { Problem } from '../../config/problems.ts'
+import type { Payments } from '../../drivers/payments/interface.ts'
+import type { PricedPack } from '../../plugins/billing/price.ts'
 import { type ConfigOptions, loadProgramConfig, withConfigOptions } from '../options.ts'
 
 type Options = ConfigOptions & { json?: true }
@@ -21,17 +25,36 @@ export function configure(config: Command): void {
 }
 
 async function check(options: Options): Promise<void> {
-  const { ConfigError, formatProblem } = await import('../../config/problems.ts')
+  const [{ ConfigError, formatProblem }, { StartupError }] = await Promise.all([
+    import('../../config/problems.ts'),
+    import('../../core/errors.ts'),
+  ])
   try {
-    const { problems, file } = await loadProgramConfig(options)
-    if (options.json) return console.log(JSON.stringify({ valid: true, problems }, null, 2))
+    const loaded = await loadProgramConfig(options)
+    const { problems, file } = loaded
+    const packs = await packsOf(loaded)
+    if (options.json) return console.log(JSON.stringify({ valid: true, problems, packs }, null, 2))
     for (const problem of problems) console.log(formatProblem(problem))
+    for (const { id, credits, priceText } of packs) console.log(`Pack ${id}: ${credits} credits for ${priceText}`)
     console.log(`${file ?? 'The configuration (no file; defaults and environment)'} is valid.`)
   } catch (error) {
-    if (!(error instanceof ConfigError && options.json)) throw error
-    console.log(JSON.stringify({ valid: false, problems: error.problems }, null, 2))
+    if (!(error instanceof StartupError && options.json)) throw error
+    const whole: Problem = { severity: 'error', key: '', message: error.message, source: null }
+    const problems = error instanceof ConfigError ? error.problems : [whole]
+    console.log(JSON.stringify({ valid: false, problems }, null, 2))
     process.exitCode = 1
   }
+}
+
+/** Returns the packs of credits for sale with their prices. @throws StartupError for a price that can't be charged */
+async function packsOf(loaded: LoadedConfig): Promise<PricedPack[]> {
+  const [{ openDriver }, { pricedPacks }] = await Promise.all([
+    import('../open-driver.ts'),
+    import('../../plugins/billing/price.ts'),
+  ])
+  const payments = await openDriver<Payments>(loaded, 'payments', loaded.config.dataDir)
+  await payments.close()
+  return pricedPacks(payments)
 }
 
 async function print(options: Options): Promise<void> {

@@ -18,6 +18,7 @@ import { openDriver } from '../open-driver.ts'
 import { backups } from './backups.ts'
 import { gameDomains } from './domains.ts'
 import { certificateFiles, isClockSynchronised, names, plainHttp, portal } from './network.ts'
+import { payments } from './payments.ts'
 
 const MEGABYTE = 1024 * 1024
 
@@ -41,6 +42,7 @@ export async function* diagnoseServer(loaded: LoadedConfig, version: string): As
     ['Storage', () => storage(loaded), 'Check `storage` in the configuration, and that its server runs.'],
     ['Bus', () => bus(loaded), 'Check `bus` in the configuration, and that its server runs.'],
     ['Mail', () => mail(loaded), 'Check `mail` in the configuration.'],
+    ['Payments', () => payments(loaded), 'Check `payments` in the configuration. See /docs/selling-credits.'],
     ['Blender', () => blender(loaded), 'Check `blender` in the configuration.'],
     ['Names', () => names(config), 'Check portal.url and games.domain.'],
     ['Certificate files', () => certificateFiles(config), 'Check listen.tls.'],

@@ -64,6 +64,13 @@ export default [
     tests: ['drivers/database/sqlite'],
   },
   {
+    name: 'prices have the decimals of Intl',
+    in: 'drivers/payments',
+    find: ': WITH_THREE_DECIMALS.has(currency) ? 3 : 2',
+    replace: ": new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits",
+    tests: ['drivers/payments/drivers'],
+  },
+  {
     name: 'a webhook of last week is believed',
     in: 'drivers/payments',
     find: 'const TOLERANCE = 300',
@@ -73,8 +80,22 @@ export default [
   {
     name: 'an unpaid session is paid',
     in: 'drivers/payments',
-    find: "payment_status: Type.Literal('paid'),",
-    replace: 'payment_status: Type.String(),',
+    find: "if (payment_status !== 'paid' && payment_status !== 'no_payment_required')",
+    replace: "if (payment_status === '')",
+    tests: ['plugins/billing/payments'],
+  },
+  {
+    name: 'the reference of a payment link is a purchase',
+    in: 'drivers/payments',
+    find: 'client_reference_id && metadata?.purchase === client_reference_id',
+    replace: 'client_reference_id',
+    tests: ['plugins/billing/payments'],
+  },
+  {
+    name: 'an inquiry takes credits',
+    in: 'drivers/payments',
+    find: "status === 'lost' ? 1 : 0",
+    replace: "status === 'lost' || status.startsWith('warning_') ? 1 : 0",
     tests: ['plugins/billing/payments'],
   },
 ]

@@ -26,8 +26,19 @@ export interface SetupStep {
   done(): Promise<boolean>
 }
 
-/** The operator's start page. Plugins contribute numbers and set-up steps, as they contribute navigation and health. */
+/** Something that needs the operator. */
+export interface HostProblem {
+  title: string
+  text: string | null
+  /** The page about it, and the text of the link. */
+  href: string
+  label: string
+}
+
+/** The operator's start page. Plugins contribute numbers, set-up steps and problems, as they contribute navigation and health. */
 export class HostDashboard {
   readonly stats: HostStat[] = []
   readonly setupSteps: SetupStep[] = []
+  /** Each returns a problem, or null while there is none. It is called at each request of the page. */
+  readonly problems: (() => Promise<HostProblem | null>)[] = []
 }

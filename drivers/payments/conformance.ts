@@ -14,8 +14,15 @@ export interface PaymentsSubject {
     fail(failing: boolean): void
   }
   /** Creates events in the format of the processor. */
-  paid(event: { id: string; purchaseId: string; paymentId: string; amount: number; currency: string }): string
-  refunded(event: { id: string; paymentId: string; refunded: number; amount: number }): string
+  paid(event: {
+    id: string
+    purchaseId: string
+    paymentId: string
+    price: number
+    amount: number
+    currency: string
+  }): string
+  refunded(event: { id: string; paymentId: string; refunded: number; amount: number; at: number }): string
   /** Creates an event that the platform ignores. */
   other(id: string): string
   /** Returns the headers by which the processor signs a body. @param ageSeconds age of the signature */
@@ -40,6 +47,10 @@ export function testPaymentsDriver(subject: PaymentsSubject): void {
       t.match(processor.asked(), { purchaseId: 'pur_1', amount, currency, successUrl, cancelUrl })
     })
 
+    await t.test('amounts have 0 to 3 decimals', async (t) => {
+      for (const { currency } of payments.packs) t.ok([0, 1, 2, 3].includes(payments.decimals(currency)), currency)
+    })
+
     await t.test('a processor that fails is unavailable, in our words', async (t) => {
       processor.fail(true)
       t.teardown(() => processor.fail(false))
@@ -48,8 +59,8 @@ export function testPaymentsDriver(subject: PaymentsSubject): void {
       t.match(error, { code: 'upstream_error', statusCode: 502, message: /does not answer/ })
     })
 
-    const paid = { id: 'evt_1', purchaseId: 'pur_1', paymentId: 'pi_1', amount: 500, currency: 'eur' }
-    const refunded = { id: 'evt_2', paymentId: 'pi_1', refunded: 100, amount: 500 }
+    const paid = { id: 'evt_1', purchaseId: 'pur_1', paymentId: 'pi_1', price: 500, amount: 595, currency: 'eur' }
+    const refunded = { id: 'evt_2', paymentId: 'pi_1', refunded: 100, amount: 595, at: 1_790_000_000 }
 
     await t.test('what the processor signed is read', async (t) => {
       const receive = (body: string) => payments.receive(Buffer.from(body), sign(body))
@@ -67,7 +78,7 @@ export function testPaymentsDriver(subject: PaymentsSubject): void {
       await refuses(body, sign(body, { secret: 'whsec_of_somebody_else' }), 'another secret')
       await refuses(body, sign(body, { ageSeconds: 301 }), 'too old')
       await refuses(`${body} `, sign(body), 'a byte more')
-      await refuses(body.replace('500', '501'), sign(body), 'another amount')
+      await refuses(body.replace('595', '501'), sign(body), 'another amount')
       for (const value of ['', 'nonsense', 't=1', 'v1=00', 't=x,v1=00'])
         for (const header of Object.keys(sign(body))) await refuses(body, { [header]: value }, `${header}: ${value}`)
       await t.resolves(payments.receive(Buffer.from(body), sign(body, { ageSeconds: 290 })), 'not yet too old')

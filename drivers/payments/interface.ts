@@ -16,7 +16,8 @@ const Pack = Type.Object(
     price: Type.Integer({
       minimum: 1,
       maximum: 99_999_999,
-      description: 'In the smallest unit of the currency: 500 are 5.00 EUR.',
+      description:
+        'In the smallest unit that the payment processor counts: 500 are 5.00 EUR. `gameyard config check` shows it in words.',
     }),
     currency: Type.String({ pattern: '^[a-z]{3}$', description: 'ISO 4217, in lower case.', examples: ['eur'] }),
   },
@@ -39,7 +40,24 @@ export interface Purchase {
   cancelUrl: string
 }
 
-/** A verified event of a processor. Each event arrives at least once, in any order. */
+/**
+ * A refund or a dispute: a part of a payment that the host does not have any more, or has again.
+ *
+ * It changes over time, and its states arrive in any order. The one with the highest `sequence` counts.
+ */
+export interface Reversal {
+  /** The processor's id. */
+  id: string
+  kind: 'refund' | 'dispute'
+  /** The reversed amount in the smallest unit of `currency`, which may differ from the purchase's. */
+  amount: number
+  currency: string
+  /** The part of `amount` that the host does not have in this state. */
+  withheld: number
+  sequence: number
+}
+
+/** A verified event of a processor. Each event arrives at least once, in any order. Times are in seconds of Unix time. */
 export type PaymentEvent =
   | {
       kind: 'paid'
@@ -49,7 +67,9 @@ export type PaymentEvent =
       purchaseId: string | null
       /** Id of the payment, which refunds refer to. */
       paymentId: string
-      /** The paid amount, in the smallest unit. */
+      /** The price before discounts and taxes, in the smallest unit. */
+      price: number
+      /** The paid amount, in the smallest unit. It is 0 after a discount of 100 %. */
       amount: number
       currency: string
     }
@@ -57,15 +77,43 @@ export type PaymentEvent =
       kind: 'refunded'
       id: string
       paymentId: string
-      /** The total refunded so far, of `amount`. */
+      /** The total that is refunded at this time, of `amount`. */
       refunded: number
       amount: number
+      at: number
     }
+  | {
+      kind: 'reversed'
+      id: string
+      paymentId: string
+      reversal: Reversal
+      /** The time at which the reversal began. */
+      madeAt: number
+      /** The time of this state. */
+      at: number
+    }
+  | {
+      /** An event that may change money, and that the driver does not understand. */
+      kind: 'unknown'
+      id: string
+      /** The processor's name for this kind of event. */
+      type: string
+    }
+
+/** What a processor says about the host's account. */
+export interface PaymentAccount {
+  /** Whether nobody really pays. */
+  testMode: boolean
+  /** The endpoint with the platform's address; null for none, `unknown` when the key may not read it. */
+  webhook: { enabled: boolean; missing: string[] } | null | 'unknown'
+}
 
 /** A payment processor. The family `payments`. */
 export interface Payments {
   /** The packs for sale; empty when nothing is sold. */
   readonly packs: readonly Pack[]
+  /** Returns the number of decimals of the processor's amounts in a currency: 2 where 500 are 5.00. */
+  decimals(currency: string): number
   /**
    * Creates the page where a purchase is paid, or returns the existing page of the same purchase.
    *
@@ -81,6 +129,13 @@ export interface Payments {
    * @throws BadSignature unless the payment processor signed it recently
    */
   receive(body: Buffer, headers: IncomingHttpHeaders): Promise<PaymentEvent | null>
+  /**
+   * Asks the processor about the account and its webhook, for `gameyard doctor`.
+   *
+   * @param webhookUrl the address to which events should go
+   * @throws Error with a sentence for the host when the processor refuses the key or does not answer
+   */
+  examine?(webhookUrl: string): Promise<PaymentAccount>
   close(): Promise<void>
 }
 

@@ -10,6 +10,7 @@ export default defineDriver({
 
   create: async (): Promise<Payments> => ({
     packs: [],
+    decimals: () => 2,
     async checkout() {
       throw new PaymentsUnavailable()
     },

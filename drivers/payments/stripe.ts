@@ -1,9 +1,11 @@
 import type Stripe from 'stripe'
 import Type from 'typebox'
-import Value from 'typebox/value'
 import { Secret } from '../../core/config.ts'
 import { defineDriver } from '../../core/driver.ts'
-import { BadSignature, type PaymentEvent, type Payments, PaymentsUnavailable, paymentsConfig } from './interface.ts'
+import { StartupError } from '../../core/errors.ts'
+import { BadSignature, type Payments, PaymentsUnavailable, paymentsConfig } from './interface.ts'
+import { amountStep, decimalsOf } from './stripe-currencies.ts'
+import { eventOf, WEBHOOK_EVENTS } from './stripe-events.ts'
 
 /** Maximum age of a signature in seconds; an older one may be a replay. */
 const TOLERANCE = 300
@@ -17,7 +19,7 @@ export default defineDriver({
       secretKey: Secret({ description: 'Secret or restricted key (sk_…, rk_…).', minLength: 8 }),
       webhookSecret: Secret({
         description:
-          'Signing secret (whsec_…) of the webhook that tells checkout.session.completed, checkout.session.async_payment_succeeded and charge.refunded.',
+          'Signing secret (whsec_…) of the webhook for checkout.session.completed, checkout.session.async_payment_succeeded, charge.refunded, refund.*, and charge.dispute.*; see docs/selling-credits.md.',
         minLength: 8,
       }),
       apiBase: Type.String({
@@ -25,20 +27,40 @@ export default defineDriver({
         pattern: '^https?://[^/?#@\\s]+$',
         description: 'Where the API is.',
       }),
+      promotionCodes: Type.Boolean({
+        default: false,
+        description: 'Buyers may enter promotion codes of your Stripe account.',
+      }),
+      automaticTax: Type.Boolean({
+        default: false,
+        description: 'Stripe Tax adds the tax, by the settings of your Stripe account.',
+      }),
       ...paymentsConfig,
     },
     { additionalProperties: false },
   ),
 
-  async create({ secretKey, webhookSecret, apiBase, packs }, { clock, log }): Promise<Payments> {
+  async create(
+    { secretKey, webhookSecret, apiBase, promotionCodes, automaticTax, packs },
+    { clock, log },
+  ): Promise<Payments> {
     let client: Promise<Stripe> | undefined
     const stripe = () => {
       client ??= connect(secretKey, apiBase)
       return client
     }
 
+    for (const { id, price, currency } of packs) {
+      const step = amountStep(currency)
+      if (price % step !== 0)
+        throw new StartupError(
+          `payments.packs: Stripe charges ${currency.toUpperCase()} only in multiples of ${step}, and the price of ${id} is ${price}.`,
+        )
+    }
+
     return {
       packs,
+      decimals: decimalsOf,
 
       async checkout({ id, pack, successUrl, cancelUrl }) {
         try {
@@ -59,6 +81,8 @@ export default defineDriver({
                   },
                 },
               ],
+              allow_promotion_codes: promotionCodes,
+              automatic_tax: { enabled: automaticTax },
               success_url: successUrl,
               cancel_url: cancelUrl,
             },
@@ -87,6 +111,24 @@ export default defineDriver({
         return eventOf(event)
       },
 
+      async examine(webhookUrl) {
+        const testMode = /^[a-z]+_test_/.test(secretKey)
+        try {
+          const { webhookEndpoints } = await stripe()
+          const { data } = await webhookEndpoints.list({ limit: 100 })
+          const endpoint = data.find(({ url }) => url === webhookUrl)
+          if (!endpoint) return { testMode, webhook: null }
+          const chosen = endpoint.enabled_events
+          const missing = WEBHOOK_EVENTS.filter((event) => !chosen.includes(event) && !chosen.includes('*'))
+          return { testMode, webhook: { enabled: endpoint.status === 'enabled', missing } }
+        } catch (error) {
+          const { type, statusCode } = error as { type?: string; statusCode?: number }
+          if (type === 'StripePermissionError') return { testMode, webhook: 'unknown' }
+          if (type === 'StripeAuthenticationError') throw new Error('Stripe refuses the key')
+          throw new Error(`Stripe does not answer${statusCode === undefined ? '' : ` (${statusCode})`}`)
+        }
+      },
+
       async close() {},
     }
   },
@@ -104,52 +146,4 @@ async function connect(secretKey: string, apiBase: string): Promise<Stripe> {
     timeout: 15_000,
     telemetry: false,
   })
-}
-
-const Text = Type.String({ minLength: 1, maxLength: 255 })
-const Amount = Type.Integer({ minimum: 0 })
-const IdOrObject = Type.Union([Text, Type.Object({ id: Text })])
-
-const Paid = Type.Object({
-  id: Text,
-  type: Type.Union([
-    Type.Literal('checkout.session.completed'),
-    Type.Literal('checkout.session.async_payment_succeeded'),
-  ]),
-  data: Type.Object({
-    object: Type.Object({
-      payment_status: Type.Literal('paid'),
-      client_reference_id: Type.Optional(Type.Union([Text, Type.Null()])),
-      payment_intent: IdOrObject,
-      amount_total: Amount,
-      currency: Text,
-    }),
-  }),
-})
-
-const Refunded = Type.Object({
-  id: Text,
-  type: Type.Literal('charge.refunded'),
-  data: Type.Object({ object: Type.Object({ payment_intent: IdOrObject, amount: Amount, amount_refunded: Amount }) }),
-})
-
-/** Extracts the relevant content of an event. An unpaid session is reported again once it is paid. */
-function eventOf(event: unknown): PaymentEvent | null {
-  const idOf = (value: string | { id: string }) => (typeof value === 'string' ? value : value.id)
-  if (Value.Check(Paid, event)) {
-    const { client_reference_id, payment_intent, amount_total, currency } = event.data.object
-    return {
-      kind: 'paid',
-      id: event.id,
-      purchaseId: client_reference_id ?? null,
-      paymentId: idOf(payment_intent),
-      amount: amount_total,
-      currency,
-    }
-  }
-  if (Value.Check(Refunded, event)) {
-    const { payment_intent, amount, amount_refunded } = event.data.object
-    return { kind: 'refunded', id: event.id, paymentId: idOf(payment_intent), refunded: amount_refunded, amount }
-  }
-  return null
 }

@@ -14,24 +14,33 @@ import {
   Timestamp,
   type View,
 } from '../../core/pages/index.ts'
-import type { Pack } from '../../drivers/payments/interface.ts'
+import type { PricedPack } from './price.ts'
 import type { Balance, LedgerEntry } from './schemas.ts'
 
 export interface CreditsPageProps {
   balance: Balance
+  /** The credits that the player owes. */
+  debt: number
   entries: LedgerEntry[]
   nextCursor: string | null
   cursor: string | undefined
-  packs: readonly Pack[]
+  packs: readonly PricedPack[]
   /** The purchase from which the processor redirected the buyer back. */
   purchase: { id: string; credits: number; paid: boolean } | null
   cancelled: boolean
 }
 
 /** /credits: a player's balance, history and purchases. */
-export const CreditsPage = ({ balance, packs, purchase, cancelled, ...list }: CreditsPageProps): View => html`
+export const CreditsPage = ({ balance, debt, packs, purchase, cancelled, ...list }: CreditsPageProps): View => html`
   <${PageHeader} title="Credits" lede="You spend them on AI generation, in games and with your own tokens." />
   ${purchase && html`<${PurchaseNotice} purchase=${purchase} />`}
+  ${
+    debt > 0 &&
+    html`<${Notice} tone="warn" title=${`You owe ${number.format(debt)} credits`}>
+      A payment of yours was refunded or disputed after its credits were spent. The next credits that you get settle this
+      debt first.
+    <//>`
+  }
   ${cancelled && html`<${Notice}>The purchase was cancelled. Nothing was paid.<//>`}
   <${Section} title="Your balance">
     <${Stats} items=${[
@@ -49,14 +58,14 @@ const PurchaseNotice = ({ purchase }: { purchase: NonNullable<CreditsPageProps['
         The payment processor has not confirmed the payment yet. That takes a few seconds. <a href=${`/credits?purchase=${purchase.id}`}>Look again</a>
       <//></div>`
 
-const Packs = ({ packs }: { packs: readonly Pack[] }): View => html`
+const Packs = ({ packs }: { packs: readonly PricedPack[] }): View => html`
   <${Section} title="Buy credits" description="You pay at the payment processor. This server never sees your card’s number.">
     <${Grid}>${packs.map(
-      (pack) => html`<${Card} title=${`${number.format(pack.credits)} credits`}>
-        <p>${priceOf(pack)}</p>
+      ({ id, credits, priceText }) => html`<${Card} title=${`${number.format(credits)} credits`}>
+        <p>${priceText}</p>
         <${Form} action="/credits/buy">
-          <input type="hidden" name="packId" value=${pack.id} />
-          <${Button} label=${`Buy ${pack.credits} credits for ${priceOf(pack)}`}>Buy<//>
+          <input type="hidden" name="packId" value=${id} />
+          <${Button} label=${`Buy ${credits} credits for ${priceText}`}>Buy<//>
         <//>
       <//>`,
     )}<//>
@@ -81,9 +90,3 @@ const Ledger = ({
 
 const number = new Intl.NumberFormat('en')
 const signed = new Intl.NumberFormat('en', { signDisplay: 'always' })
-
-/** Formats a price: `€5.00`. */
-function priceOf({ price, currency }: Pack): string {
-  const format = new Intl.NumberFormat('en', { style: 'currency', currency })
-  return format.format(price / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2))
-}

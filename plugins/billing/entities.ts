@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core'
+import type { Reversal } from '../../drivers/payments/interface.ts'
 import type { EntryKind } from './schemas.ts'
 
 const CreditAccountSchema = defineEntity({
@@ -85,8 +86,11 @@ const CreditPaymentSchema = defineEntity({
     id: p.string().length(255).primary(),
     /** Null while only its refund is known. */
     purchaseId: p.string().length(30).nullable(),
-    /** The refunded part of `amount`. */
+    /** The refunded part of `amount`, as the latest event about the whole payment reported it. */
     refunded: p.bigint('number'),
+    /** The time of that event, in seconds of Unix time; null for none, and for rows of an earlier version. */
+    refundedAt: p.bigint('number').nullable(),
+    /** The paid amount, in the smallest unit of the currency. */
     amount: p.bigint('number'),
     /** The credits that were taken back so far. */
     taken: p.integer(),
@@ -98,10 +102,38 @@ const CreditPaymentSchema = defineEntity({
 export class CreditPayment extends CreditPaymentSchema.class {}
 CreditPaymentSchema.setClass(CreditPayment)
 
+const ReversalSchema = defineEntity({
+  name: 'CreditReversal',
+  tableName: 'credit_reversals',
+  properties: {
+    /** The processor's id of the refund or dispute. */
+    id: p.string().length(255).primary(),
+    paymentId: p.string().length(255).index(),
+    kind: p.string().length(10).$type<Reversal['kind']>(),
+    amount: p.bigint('number'),
+    currency: p.string().length(3),
+    /** The part of `amount` that the host does not have. */
+    withheld: p.bigint('number'),
+    /** A higher number is a later state. */
+    sequence: p.integer(),
+    /** The times of its beginning and of this state, in seconds of Unix time. */
+    madeAt: p.bigint('number'),
+    changedAt: p.bigint('number'),
+  },
+})
+/** A refund or dispute of a payment, in its latest known state. */
+export class CreditReversal extends ReversalSchema.class {}
+ReversalSchema.setClass(CreditReversal)
+
 const PaymentEventSchema = defineEntity({
   name: 'PaymentEventRow',
   tableName: 'credit_payment_events',
-  properties: { id: p.string().length(255).primary(), receivedAt: p.datetime(3) },
+  properties: {
+    id: p.string().length(255).primary(),
+    receivedAt: p.datetime(3),
+    /** Why the event changed no credits although it may have changed money; null for all others. */
+    problem: p.string().length(200).nullable().index(),
+  },
 })
 /** A processed event of the payment processor, which is never processed again. */
 export class PaymentEventRow extends PaymentEventSchema.class {}

@@ -1,4 +1,4 @@
-import { Card, Field, Form, html, PageHeader, Section, type View } from '../../core/pages/index.ts'
+import { Card, Field, Form, html, PageHeader, Section, Table, type View } from '../../core/pages/index.ts'
 
 export interface GrantForm {
   player: string
@@ -7,8 +7,16 @@ export interface GrantForm {
   problems: Record<string, string>
 }
 
-/** /admin/credits: administrators grant or remove credits. */
-export const GrantPage = ({ form, key }: { form: GrantForm; key: string }): View => html`
+/** A player whose payment was refunded or disputed after its credits were spent. */
+export interface Debt {
+  playerId: string
+  /** Null for an account that has ended. */
+  name: string | null
+  owed: number
+}
+
+/** /admin/credits: administrators grant or remove credits, and see who owes some. */
+export const GrantPage = ({ form, key, debts }: { form: GrantForm; key: string; debts: Debt[] }): View => html`
   <${PageHeader} title="Grant credits" lede="The player gets them at once, and sees the entry in their ledger." />
   <${Section} layout="side" title="Player and amount" description="A negative number takes credits away.">
     <${Card}>
@@ -22,4 +30,23 @@ export const GrantPage = ({ form, key }: { form: GrantForm; key: string }): View
           maxlength=${200} required autocomplete="off" hint="The player reads it." />
       <//>
     <//>
+  <//>
+  ${debts.length > 0 && html`<${Debts} debts=${debts} />`}`
+
+const number = new Intl.NumberFormat('en')
+
+const Debts = ({ debts }: { debts: Debt[] }): View => html`
+  <${Section} title="Debts" description="Payments were refunded or disputed after their credits were spent. The next credits of the player settle the debt first.">
+    <${Table} ...${{
+      caption: 'Players who owe credits, the largest debts first',
+      rows: debts,
+      columns: [
+        {
+          label: 'Player',
+          cell: ({ playerId, name }: Debt) =>
+            name === null ? 'An account that has ended' : html`<a href=${`/admin/players/${playerId}`}>${name}</a>`,
+        },
+        { label: 'Credits', align: 'end', cell: ({ owed }: Debt) => number.format(owed) },
+      ],
+    }} />
   <//>`

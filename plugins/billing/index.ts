@@ -2,10 +2,19 @@ import { definePlugin } from '../../core/plugin.ts'
 import type {} from '../../drivers/payments/interface.ts'
 import type {} from '../oauth-idp/index.ts'
 import { Credits } from './credits.ts'
-import { CreditAccount, CreditEntry, CreditHold, CreditPayment, CreditPurchase, PaymentEventRow } from './entities.ts'
+import {
+  CreditAccount,
+  CreditEntry,
+  CreditHold,
+  CreditPayment,
+  CreditPurchase,
+  CreditReversal,
+  PaymentEventRow,
+} from './entities.ts'
 import { Holders } from './holders.ts'
 import { migration } from './migrations/2026_11_21_credits.ts'
 import { migration as holdersMigration } from './migrations/2026_11_23_holders.ts'
+import { migration as reversalsMigration } from './migrations/2026_11_26_reversals.ts'
 import { pages } from './pages.ts'
 import { Purchases } from './purchases.ts'
 import { routes } from './routes.ts'
@@ -27,8 +36,8 @@ export default definePlugin(
     name: 'billing',
     dependencies: ['oauth-idp'],
     config: BillingConfig,
-    entities: [CreditAccount, CreditEntry, CreditHold, CreditPurchase, CreditPayment, PaymentEventRow],
-    migrations: [migration, holdersMigration],
+    entities: [CreditAccount, CreditEntry, CreditHold, CreditPurchase, CreditPayment, CreditReversal, PaymentEventRow],
+    migrations: [migration, holdersMigration, reversalsMigration],
   },
   async (app, config) => {
     const holders = new Holders(app.config.dataDir, app)
@@ -47,6 +56,17 @@ export default definePlugin(
       { label: 'My credits', href: '/credits', place: 'account', order: 40, key: 'c' },
       { label: 'Credits', href: '/admin/credits', place: 'host', order: 30 },
     )
+    app.hostDashboard.problems.push(async () => {
+      const { count, latest } = await app.purchases.problems()
+      if (!latest) return null
+      const title = count === 1 ? 'A payment event changed no credits' : `${count} payment events changed no credits`
+      return {
+        title,
+        text: `${latest.id}: ${latest.problem}`,
+        href: '/docs/selling-credits#events',
+        label: 'What to do',
+      }
+    })
     await app.register(routes)
     await app.register(pages)
   },

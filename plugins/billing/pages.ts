@@ -41,6 +41,7 @@ export const pages: Routes = async (app) => {
         scripts: purchase && !purchase.paid ? ['await-payment.js'] : [],
         body: CreditsPage({
           balance,
+          debt: await app.purchases.debtOf(playerId),
           entries,
           nextCursor,
           cursor,
@@ -103,9 +104,14 @@ export const pages: Routes = async (app) => {
   )
 }
 
+/** The number of debts on the page. */
+const DEBTS = 100
 const BLANK: GrantForm = { player: '', amount: '', description: '', problems: {} }
 
-function grantPage(request: FastifyRequest, reply: FastifyReply, form: GrantForm, message: string | null = null) {
+async function grantPage(request: FastifyRequest, reply: FastifyReply, form: GrantForm, message: string | null = null) {
+  const { purchases, identity } = request.server
+  const debts = await purchases.debts(DEBTS)
+  const names = await identity.players.namesOf(debts.map(({ playerId }) => playerId))
   reply.header('cache-control', 'no-store')
   return renderPage(reply, {
     title: 'Grant credits',
@@ -113,6 +119,10 @@ function grantPage(request: FastifyRequest, reply: FastifyReply, form: GrantForm
     user: callerOf(request).viewer,
     status: Object.keys(form.problems).length > 0 ? 400 : 200,
     flash: message === null ? null : { message },
-    body: GrantPage({ form, key: randomText(12) }),
+    body: GrantPage({
+      form,
+      key: randomText(12),
+      debts: debts.map((debt) => ({ ...debt, name: names.get(debt.playerId) ?? null })),
+    }),
   })
 }

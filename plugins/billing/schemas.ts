@@ -52,6 +52,7 @@ export const PackList = Type.Object({
       credits: Type.Integer(),
       price: Type.Integer({ description: 'In the smallest unit of the currency: 500 are 5.00 EUR.' }),
       currency: Type.String(),
+      priceText: Type.String({ description: 'The price in words, with the decimals of the payment processor: €5.00.' }),
     }),
   ),
 })

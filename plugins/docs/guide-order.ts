@@ -6,7 +6,10 @@ export const ORDER: { title: string; names: string[] }[] = [
   },
   { title: 'Make', names: ['engines', 'ai', 'assets', 'blender'] },
   { title: 'Tools', names: ['assistants', 'cli', 'sdk', 'adapter'] },
-  { title: 'Host', names: ['self-hosting', 'behind-a-proxy', 'lan-jam', 'scaling', 'moderation', 'security-model'] },
+  {
+    title: 'Host',
+    names: ['self-hosting', 'behind-a-proxy', 'lan-jam', 'scaling', 'moderation', 'selling-credits', 'security-model'],
+  },
   { title: 'Extend', names: ['writing-a-plugin', 'writing-a-driver'] },
 ]
 

@@ -70,8 +70,24 @@ t.test('config check tells machines too', async (t) => {
   await inFull(t)?.test('and that there is nothing to say', async (t) => {
     const fine = await run(t, ['config', 'check', '--json'], { cwd })
     t.equal(fine.code, 0)
-    t.strictSame(JSON.parse(fine.stdout), { valid: true, problems: [] })
+    t.strictSame(JSON.parse(fine.stdout), { valid: true, problems: [], packs: [] })
   })
+})
+
+t.test('config check shows the price of each pack as it is charged, and refuses one that can not be', async (t) => {
+  const cwd = temporaryFolder(t)
+  const sell = (...packs: object[]) => {
+    const payments = { driver: 'stripe', secretKey: 'sk_test_1234', webhookSecret: 'whsec_1234', packs }
+    writeFileSync(join(cwd, 'gameyard.yaml'), JSON.stringify({ payments }))
+  }
+  const forint = { id: 'small', credits: 500, price: 200_000, currency: 'huf' }
+  sell(forint)
+  const stdout = /^Pack small: 500 credits for HUF\s2,000\.00\ngameyard\.yaml is valid\.\n$/
+  t.match(await run(t, ['config', 'check'], { cwd }), { code: 0, stdout })
+  sell(forint, { id: 'large', credits: 5000, price: 99_950, currency: 'isk' })
+  const refused = await run(t, ['config', 'check', '--json'], { cwd })
+  t.match(refused, { code: 1, stdout: /"valid": false/ })
+  t.match(refused.stdout, /Stripe charges ISK only in multiples of 100, and the price of large is 99950/)
 })
 
 t.test('config print shows what is in effect, secrets masked', async (t) => {

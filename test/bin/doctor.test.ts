@@ -6,11 +6,15 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
 import { portal } from '../../bin/doctor/network.ts'
+import { payments as examinePayments } from '../../bin/doctor/payments.ts'
 import type { Check } from '../../clients/cli/doctor.ts'
 import type { Config } from '../../core/config.ts'
+import { WEBHOOK_EVENTS } from '../../drivers/payments/stripe-events.ts'
+import { load } from '../config/kit.ts'
 import { blenderWithoutNumpy } from '../kit/blender.ts'
 import { inFull } from '../kit/extent.ts'
 import { startServer } from '../kit/server.ts'
+import { startStripe, stripeConfig } from '../kit/stripe.ts'
 import { run } from './program.ts'
 
 /** Returns the findings of `gameyard doctor` for a folder with a configuration, by name. */
@@ -120,4 +124,31 @@ t.test('doctor looks at a platform on its own machine, and changes nothing', asy
     const { found } = await examine(t, copy, config)
     t.match(found.Database, { status: 'failed', message: /is damaged \(.+\)/, hint: /restore a backup/ })
   })
+})
+
+t.test('doctor asks the payment processor about key and webhook', async (t) => {
+  const stripe = await startStripe(t)
+  const endpoint = { url: 'https://yard.example.org/api/payments/webhook', status: 'enabled', enabled_events: ['*'] }
+  const look = async (payments: object = {}) => {
+    const config = {
+      portal: { url: 'https://yard.example.org' },
+      games: { domain: 'games.example.net' },
+      payments: { ...stripeConfig(stripe.url), ...payments },
+    }
+    return examinePayments(await load(t, JSON.stringify(config)))
+  }
+  t.match(await look(), { status: 'warning', message: /test mode.*no webhook leads to https:\/\/yard\.example\.org/ })
+  stripe.webhooks = [{ ...endpoint, url: 'https://shop.example.org/' }, endpoint]
+  t.match(await look(), { status: 'ok', message: /test mode.*has all events/ })
+  stripe.webhooks = [{ ...endpoint, enabled_events: WEBHOOK_EVENTS.filter((event) => !event.includes('funds')) }]
+  t.match(await look(), {
+    status: 'warning',
+    message: /lacks charge\.dispute\.funds_withdrawn, charge\.dispute\.funds_re/,
+  })
+  stripe.webhooks = [{ ...endpoint, status: 'disabled' }]
+  t.match(await look(), { status: 'warning', message: /turned off/ })
+  stripe.mayRead = false
+  t.match(await look(), { status: 'warning', hint: /restricted key/ })
+  t.match(await look({ packs: [] }), { status: 'warning', message: /nothing is for sale/ })
+  await t.rejects(look({ secretKey: 'sk_live_of_somebody' }), /Stripe refuses the key/)
 })

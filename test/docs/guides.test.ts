@@ -63,7 +63,12 @@ const platform = await startTestServer(t, {
   },
 })
 const { portal, port } = platform.server
-const env = { SERVICE_BASE_URL: portal, SERVICE_API_TOKEN: await platform.token(SCOPES) }
+const env = {
+  SERVICE_BASE_URL: portal,
+  SERVICE_API_TOKEN: await platform.token(SCOPES),
+  STRIPE_SECRET_KEY: 'sk_test_0123456789',
+  STRIPE_WEBHOOK_SECRET: 'whsec_0123456789',
+}
 
 // All guides use this game. The quick start creates it itself.
 if (names[0] !== 'quick-start') await makeGame(t)

@@ -8,12 +8,23 @@ export const WEBHOOK_SECRET = 'whsec_test_0123456789abcdef'
 export const SECRET_KEY = 'sk_test_0123456789abcdef'
 export const PACK = { id: 'small', credits: 500, price: 500, currency: 'eur' }
 
-/** Serves the part of Stripe's API that creates checkouts, over HTTP. */
+/** Serves the part of Stripe's API that creates checkouts and lists webhooks, over HTTP. */
 export async function startStripe(t: Pick<Test, 'teardown'>) {
-  const stripe = { url: '', checkouts: [] as Record<string, string>[], failing: false }
+  const stripe = {
+    url: '',
+    checkouts: [] as Record<string, string>[],
+    failing: false,
+    webhooks: [] as object[],
+    mayRead: true,
+  }
   const server = createServer(async (request, response) => {
     let text = ''
     for await (const chunk of request) text += chunk
+    if (request.headers.authorization === `Bearer ${SECRET_KEY}` && request.url?.startsWith('/v1/webhook_endpoints')) {
+      const refusal = { error: { type: 'invalid_request_error', message: 'This key lacks rak_webhook_read.' } }
+      response.writeHead(stripe.mayRead ? 200 : 403, { 'content-type': 'application/json' })
+      return response.end(JSON.stringify(stripe.mayRead ? { object: 'list', data: stripe.webhooks } : refusal))
+    }
     const authorised = request.headers.authorization === `Bearer ${SECRET_KEY}`
     if (stripe.failing || !authorised || request.url !== '/v1/checkout/sessions') {
       const error = { type: 'invalid_request_error', message: `No such thing, ${SECRET_KEY}` }
@@ -41,16 +52,23 @@ export const stripeConfig = (apiBase = 'http://127.0.0.1:9') => ({
   secretKey: SECRET_KEY,
   webhookSecret: WEBHOOK_SECRET,
   apiBase,
+  promotionCodes: false,
+  automaticTax: false,
   packs: [PACK, { id: 'large', credits: 2500, price: 2000, currency: 'eur' }],
 })
 
 export const completed = (event: {
   id: string
   purchaseId: string | null
-  paymentId: string
+  paymentId: string | null
+  /** The paid amount. */
   amount?: number
+  /** The price before discounts and taxes. */
+  subtotal?: number
   currency?: string
   status?: string
+  /** The purchase in the metadata, which only the platform can set. */
+  metadata?: string | null
 }): string =>
   JSON.stringify({
     id: event.id,
@@ -62,17 +80,25 @@ export const completed = (event: {
         object: 'checkout.session',
         payment_status: event.status ?? 'paid',
         client_reference_id: event.purchaseId,
-        metadata: { purchase: event.purchaseId },
+        metadata: { purchase: event.metadata === undefined ? event.purchaseId : event.metadata },
         payment_intent: event.paymentId,
+        amount_subtotal: event.subtotal ?? event.amount ?? PACK.price,
         amount_total: event.amount ?? PACK.price,
         currency: event.currency ?? PACK.currency,
       },
     },
   })
 
-export const refunded = (event: { id: string; paymentId: string; refunded: number; amount?: number }): string =>
+export const refunded = (event: {
+  id: string
+  paymentId: string
+  refunded: number
+  amount?: number
+  at?: number
+}): string =>
   JSON.stringify({
     id: event.id,
+    created: event.at,
     object: 'event',
     type: 'charge.refunded',
     data: {
@@ -82,6 +108,68 @@ export const refunded = (event: { id: string; paymentId: string; refunded: numbe
         payment_intent: event.paymentId,
         amount: event.amount ?? PACK.price,
         amount_refunded: event.refunded,
+      },
+    },
+  })
+
+/** A refund or its change, which the event `refund.updated` reports. Times are in seconds. */
+export const refundOf = (event: {
+  id: string
+  type?: string
+  paymentId: string
+  refundId: string
+  amount: number
+  status: string
+  madeAt?: number
+  at?: number
+}): string =>
+  JSON.stringify({
+    id: event.id,
+    object: 'event',
+    type: event.type ?? 'refund.updated',
+    created: event.at ?? 1000,
+    data: {
+      object: {
+        id: event.refundId,
+        object: 'refund',
+        payment_intent: event.paymentId,
+        charge: 'ch_1',
+        amount: event.amount,
+        currency: PACK.currency,
+        created: event.madeAt ?? 1000,
+        status: event.status,
+      },
+    },
+  })
+
+/** An event `charge.dispute.<type>`. */
+export const disputeOf = (event: {
+  id: string
+  type: string
+  paymentId: string
+  disputeId?: string
+  status: string
+  amount?: number
+  currency?: string
+  /** The movements of money so far: negative when withdrawn. */
+  moves?: number[]
+}): string =>
+  JSON.stringify({
+    id: event.id,
+    object: 'event',
+    type: `charge.dispute.${event.type}`,
+    created: 2000,
+    data: {
+      object: {
+        id: event.disputeId ?? 'dp_1',
+        object: 'dispute',
+        payment_intent: event.paymentId,
+        charge: 'ch_1',
+        amount: event.amount ?? PACK.price,
+        currency: event.currency ?? PACK.currency,
+        created: 1500,
+        status: event.status,
+        balance_transactions: event.moves?.map((amount, index) => ({ id: `txn_${index}`, amount, fee: 1500 })),
       },
     },
   })

@@ -4,7 +4,7 @@ import { adminPage } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { countJobs } from '../../../core/jobs/job-queries.ts'
 import type { HealthDetail } from '../../../core/observe/health.ts'
-import type { SetupStep } from '../../../core/observe/host-dashboard.ts'
+import type { HostProblem, SetupStep } from '../../../core/observe/host-dashboard.ts'
 import {
   Button,
   Chip,
@@ -28,7 +28,7 @@ export const overviewPages: Routes = async (app) => {
   const order = (a: { order: number }, b: { order: number }) => a.order - b.order
 
   app.get('/admin', adminPage, async (request, reply) => {
-    const [health, jobs, disk, stats, steps] = await Promise.all([
+    const [health, jobs, disk, stats, steps, contributed] = await Promise.all([
       app.health.details(),
       countJobs(app.db),
       app.storageUse.disk(),
@@ -40,6 +40,7 @@ export const overviewPages: Routes = async (app) => {
       Promise.all(
         app.hostDashboard.setupSteps.toSorted(order).map(async (step) => ({ ...step, isDone: await step.done() })),
       ),
+      Promise.all(app.hostDashboard.problems.map((problem) => problem())),
     ])
     const problems = [
       ...health
@@ -58,6 +59,7 @@ export const overviewPages: Routes = async (app) => {
             },
           ]
         : []),
+      ...contributed.filter((problem) => problem !== null),
     ]
     return page(request, reply, {
       title: 'Server',
@@ -79,7 +81,7 @@ interface OverviewProps {
   health: HealthDetail[]
   stats: Stat[]
   steps: (SetupStep & { isDone: boolean })[]
-  problems: { title: string; text: string | null; href: string; label: string }[]
+  problems: HostProblem[]
 }
 
 function overview(app: FastifyInstance, { health, stats, steps, problems }: OverviewProps): View {

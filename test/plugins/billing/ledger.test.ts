@@ -21,7 +21,20 @@ type Step =
   | { do: 'look' }
   | { do: 'crash' }
   | { do: 'paid'; purchase: number }
-  | { do: 'refunded'; purchase: number; part: number }
+  | { do: 'refunded'; purchase: number; part: number; at: number }
+  | { do: 'disputed'; purchase: number; sequence: number }
+
+/** What an event said about a payment. */
+interface Sent {
+  paymentId: string
+  at?: number
+  refunded?: number
+  sequence?: number
+  withheld?: number
+}
+
+const PRICE = { price: PACK.price, amount: PACK.price, currency: 'eur' } as const
+const DISPUTED = 200
 
 const nat = (max: number) => fc.integer({ min: 0, max })
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -32,7 +45,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ do: 'look' as const }) },
   { weight: 1, arbitrary: fc.constant({ do: 'crash' as const }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('paid' as const), purchase: nat(2) }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('refunded' as const), purchase: nat(2), part: nat(100) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('refunded' as const), purchase: nat(2), part: nat(100), at: nat(5) }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('disputed' as const), purchase: nat(2), sequence: nat(4) }) },
 )
 /** A history is a sequence of rounds of concurrent steps. */
 const history = fc.array(fc.array(step, { minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 12 })
@@ -49,6 +66,7 @@ async function prove(t: Test, config: Record<string, unknown>): Promise<void> {
     let credits = new Credits(app, { signUpCredits: 100 }, HOLDER)
     let purchases = new Purchases(app)
     let holds: { id: string; amount: number }[] = []
+    const sent: Sent[] = []
     const bought = [0, 1, 2].map((index) => ({ id: `pur_${players}_${index}`, paymentId: `pi_${players}_${index}` }))
     for (const { id } of bought)
       await db.execute(
@@ -75,13 +93,43 @@ async function prove(t: Test, config: Record<string, unknown>): Promise<void> {
         await credits.balance(playerId)
       } else if (step.do === 'paid') {
         const { id, paymentId } = bought[step.purchase] as (typeof bought)[0]
-        const paid = { kind: 'paid', purchaseId: id, paymentId, amount: PACK.price, currency: 'eur' } as const
+        const paid = { kind: 'paid', purchaseId: id, paymentId, ...PRICE } as const
         // This is either the same event again or another event with the same content.
         await purchases.receive({ ...paid, id: `evt/${paymentId}/${++events % 3}` })
       } else if (step.do === 'refunded') {
         const { paymentId } = bought[step.purchase] as (typeof bought)[0]
         const refunded = Math.floor((PACK.price * step.part) / 100)
-        await purchases.receive({ kind: 'refunded', id: `evt/${++events}`, paymentId, refunded, amount: PACK.price })
+        const { at } = step
+        sent.push({ paymentId, at, refunded })
+        await purchases.receive({
+          kind: 'refunded',
+          id: `evt/${++events}`,
+          paymentId,
+          refunded,
+          amount: PACK.price,
+          at,
+        })
+      } else if (step.do === 'disputed') {
+        const { paymentId } = bought[step.purchase] as (typeof bought)[0]
+        const { sequence } = step
+        const withheld = (sequence % 2) * DISPUTED
+        sent.push({ paymentId, sequence, withheld })
+        const reversal = {
+          id: `dp/${paymentId}`,
+          kind: 'dispute',
+          amount: DISPUTED,
+          currency: 'eur',
+          withheld,
+          sequence,
+        } as const
+        await purchases.receive({
+          kind: 'reversed',
+          id: `evt/${++events}`,
+          paymentId,
+          reversal,
+          madeAt: 0,
+          at: sequence,
+        })
       }
     }
 
@@ -104,7 +152,7 @@ async function prove(t: Test, config: Record<string, unknown>): Promise<void> {
     await credits.releaseExpired()
     const { held } = await check(playerId)
     if (held !== 0) throw new Error(`${held} credits stay held for ever.`)
-    await checkPayments(bought)
+    await checkPayments(bought, sent)
   }
 
   const check = async (playerId: string) => {
@@ -123,8 +171,8 @@ async function prove(t: Test, config: Record<string, unknown>): Promise<void> {
     return { held }
   }
 
-  /** Checks that each purchase is granted once at most, and that the amount taken or owed equals the refund. */
-  const checkPayments = async (bought: { id: string; paymentId: string }[]) => {
+  /** Checks that each purchase is granted once at most, and that the amount taken or owed is what the last states say. */
+  const checkPayments = async (bought: { id: string; paymentId: string }[], sent: Sent[]) => {
     for (const { id, paymentId } of bought) {
       const [grants] = await db.query<{ count: number }>(
         'select count(*) as count from credit_ledger where "key" = ?',
@@ -136,7 +184,13 @@ async function prove(t: Test, config: Record<string, unknown>): Promise<void> {
       )
       if ((grants?.count ?? 0) > 1) throw new Error(`${id} was granted ${grants?.count} times.`)
       if (!payment?.purchase_id) continue
-      const due = Math.floor((50 * payment.refunded) / PACK.price)
+      const of = sent.filter((event) => event.paymentId === paymentId)
+      const refunded = of
+        .toSorted((a, b) => (a.at ?? -1) - (b.at ?? -1) || (a.refunded ?? 0) - (b.refunded ?? 0))
+        .at(-1)
+      const disputed = of.toSorted((a, b) => (a.sequence ?? -1) - (b.sequence ?? -1)).at(-1)
+      const withheld = Math.min((refunded?.refunded ?? 0) + (disputed?.withheld ?? 0), PACK.price)
+      const due = Math.floor((50 * withheld) / PACK.price)
       if (payment.taken + payment.owed !== due) throw new Error(`Of ${due}: ${JSON.stringify(payment)}`)
     }
   }
@@ -233,7 +287,7 @@ for (const [name, database] of [
         [ada.id, PACK.price, clock.now()],
       )
       const payment = { paymentId: 'pi_1', amount: PACK.price }
-      await purchases.receive({ kind: 'paid', id: 'evt_1', purchaseId: 'pur_1', currency: 'eur', ...payment })
+      await purchases.receive({ kind: 'paid', id: 'evt_1', purchaseId: 'pur_1', ...PRICE, ...payment })
       const expiresAt = new Date(clock.now().getTime() + HOLD_MS)
       const hold = await credits.hold(ada.id, 20, { key: 'under way', expiresAt })
       const abandoned = await credits.hold(ada.id, 3, { key: 'of a dead process', expiresAt })
@@ -258,7 +312,7 @@ for (const [name, database] of [
 
       // Operations in progress are still recorded, and so are later events of the payment processor.
       t.same(await credits.settle(hold, 8, { description: 'Text by small' }), { balance: 147, held: 3, available: 144 })
-      await purchases.receive({ kind: 'refunded', id: 'evt_2', refunded: PACK.price, ...payment })
+      await purchases.receive({ kind: 'refunded', id: 'evt_2', refunded: PACK.price, at: 1, ...payment })
       clock.advance(HOLD_MS + 1)
       await credits.releaseExpired()
       t.equal(await credits.release(abandoned), false)
