@@ -52,6 +52,9 @@ export function argumentsOf({ config, port, data }: ConfigOptions): string[] {
   )
 }
 
+/** What plugins and drivers that the configuration names may import. */
+const modules = async () => (await import('./extension-modules.ts')).EXTENSION_MODULES
+
 /** Loads the configuration with all built-in drivers and plugins. @throws ConfigError */
 export async function loadProgramConfig(options: ConfigOptions, further: Override[] = []): Promise<LoadedConfig> {
   const [{ loadConfig }, { families }, { plugins }] = await Promise.all([
@@ -60,7 +63,15 @@ export async function loadProgramConfig(options: ConfigOptions, further: Overrid
     import('../plugins/index.ts'),
   ])
   const overrides = [...overridesOf(options), ...further]
-  return loadConfig({ file: options.config, cwd: process.cwd(), env: process.env, overrides, families, plugins })
+  return loadConfig({
+    file: options.config,
+    cwd: process.cwd(),
+    env: process.env,
+    overrides,
+    families,
+    plugins,
+    modules,
+  })
 }
 
 /**
@@ -92,5 +103,5 @@ export async function loadTargetConfig(file: string): Promise<LoadedConfig> {
     import('../plugins/index.ts'),
   ])
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OF_THE_DATA.test(name)))
-  return loadConfig({ file, cwd: process.cwd(), env, families, plugins })
+  return loadConfig({ file, cwd: process.cwd(), env, families, plugins, modules })
 }

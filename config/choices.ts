@@ -8,6 +8,7 @@ import type { Findings } from './findings.ts'
 import { didYouMean } from './hints.ts'
 import { importDefault, isPackageName, isPath, ModuleMissing } from './modules.ts'
 import { keyOf } from './problems.ts'
+import type { ProgramModules } from './program-modules.ts'
 import { isMapping } from './validate.ts'
 
 // The schema depends on the configured drivers and plugins, so these are read before validation.
@@ -17,6 +18,8 @@ interface BaseUrlSources {
   env: Record<string, string | undefined>
   configDir: string
   findings: Findings
+  /** What added plugins and drivers may import of the program. */
+  modules: ProgramModules | undefined
 }
 
 /**
@@ -41,7 +44,7 @@ export async function chooseDrivers(families: DriverFamily[], around: BaseUrlSou
 
 async function chooseDriver(
   family: DriverFamily,
-  { values, env, configDir, findings }: BaseUrlSources,
+  { values, env, configDir, findings, modules }: BaseUrlSources,
 ): Promise<AnyDriver | null> {
   const path = [family.name, 'driver']
   const variable = variableFor(path)
@@ -52,7 +55,7 @@ async function chooseDriver(
   const complain = (sentence: string) => findings.error(path, `${keyOf(path)}: ${sentence}`)
   try {
     const builtin = Object.hasOwn(family.builtins, name) ? family.builtins[name] : undefined
-    const driver = builtin ? (await builtin()).default : await importDefault(name, configDir)
+    const driver = builtin ? (await builtin()).default : await importDefault(name, configDir, modules)
     if (!Value.Check(DriverShape, driver)) complain(`${name} does not default-export what defineDriver(…) returns`)
     else if (driver.family !== family.name) complain(`${name} is a driver for ${driver.family}, not for ${family.name}`)
     else return driver as AnyDriver
@@ -94,7 +97,7 @@ export async function choosePlugins(builtins: Plugin[], around: BaseUrlSources):
 async function addPlugin(
   name: string,
   known: PluginChoice[],
-  { configDir, findings }: BaseUrlSources,
+  { configDir, findings, modules }: BaseUrlSources,
 ): Promise<Plugin | null> {
   const path = ['plugins', name]
   const complain = (sentence: string) => findings.error(path, `${keyOf(path)}: ${sentence}`, 'key')
@@ -103,7 +106,7 @@ async function addPlugin(
   try {
     if (!isPath(name) && !isPackageName(name)) complain(unknown)
     else {
-      const plugin = await importDefault(name, configDir)
+      const plugin = await importDefault(name, configDir, modules)
       if (!Value.Check(PluginShape, plugin)) complain('does not default-export what definePlugin(…) returns')
       else if (names.includes(plugin.name)) complain(`there is another plugin called ${plugin.name}`)
       else return plugin as unknown as Plugin

@@ -13,6 +13,7 @@ import { Findings } from './findings.ts'
 import { applyLan } from './lan.ts'
 import { ConfigError, type Problem } from './problems.ts'
 import { chooseBus } from './processes.ts'
+import type { ProgramModules } from './program-modules.ts'
 import { checkRules, deriveAddresses } from './rules.ts'
 import { assembleSchema } from './schema.ts'
 import { fetchSecret } from './secrets.ts'
@@ -31,6 +32,8 @@ export interface LoadOptions {
   families: DriverFamily[]
   /** The built-in plugins. The configuration can disable them and add others. */
   plugins: Plugin[]
+  /** What added plugins and drivers may import of the program. Without it they need packages beside them. */
+  modules?: ProgramModules
   /** The networks of this machine, from `os.networkInterfaces()`; used by `lan`. */
   networks?: NodeJS.Dict<NetworkInterfaceInfo[]>
 }
@@ -67,7 +70,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const values = source?.values ?? {}
 
   chooseBus(values, { env, overrides: options.overrides ?? [] })
-  const around = { values, env, configDir, findings }
+  const around = { values, env, configDir, findings, modules: options.modules }
   const drivers = await chooseDrivers(options.families, around)
   const plugins = await choosePlugins(options.plugins, around)
   const schema = assembleSchema(drivers, plugins)

@@ -1,6 +1,7 @@
 import { isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { constants, Script } from 'node:vm'
+import { type ProgramModules, provideModules } from './program-modules.ts'
 
 /** Whether a name in the configuration is a file path rather than a built-in or a package. */
 export const isPath = (name: string): boolean => name.startsWith('.') || isAbsolute(name)
@@ -15,10 +16,12 @@ export class ModuleMissing extends Error {}
  * Imports the default export of a driver or plugin that the configuration names.
  *
  * @param name a file relative to `configDir`, or a package installed beside the configuration or beside Gameyard
+ * @param modules what it may import of the program
  * @throws ModuleMissing when no such file or package exists
  * @throws Error with a sentence when the module exists and can't be loaded
  */
-export async function importDefault(name: string, configDir: string): Promise<unknown> {
+export async function importDefault(name: string, configDir: string, modules?: ProgramModules): Promise<unknown> {
+  if (modules) await provideModules(modules)
   if (isPath(name)) {
     const file = resolve(configDir, name)
     return load(file, pathToFileURL(file).href, name, `there is no file ${name}`)

@@ -16,6 +16,7 @@ type Options = ClientOptions & {
   title?: string
   preview?: true
   restartRooms?: true
+  allowSecret?: true
 }
 
 export function configure(command: Command, installation: Installation): void {
@@ -31,6 +32,7 @@ export function configure(command: Command, installation: Installation): void {
     .option('--message <text>', 'a note for the history')
     .option('--preview', 'publish at a preview address; the live version stays')
     .option('--restart-rooms', 'end the live rooms, so that players come back to rooms with the new script')
+    .option('--allow-secret', 'publish files although they hold a token or client secret that works on the platform')
     .addHelpText(
       'after',
       `
@@ -43,6 +45,7 @@ Examples:
   gameyard deploy --json | jq -r .playUrl
 
 Never published: .git, .env*, node_modules, and what a .gameyardignore in the folder lists.
+A file with a token or client secret that works on the platform refuses the deploy.
 "room" in gameyard.json names the script of the game's rooms. It runs on the platform, and nobody can read it there.
 A script that imports other files is bundled with them by esbuild.`,
     )
@@ -92,7 +95,7 @@ async function publish(client: Client, { project, folder, script }: Source, opti
     import('../../clients/cli/deploy/deploy.ts'),
     import('../../clients/cli/progress.ts'),
   ])
-  const { game, title, message, create = false, preview = false, restartRooms = false } = options
+  const { game, title, message, create = false, preview = false, restartRooms = false, allowSecret = false } = options
   const started = performance.now()
   const read = await readBuild(folder)
   const build = script ? withRoomScript(read, script) : read
@@ -157,6 +160,7 @@ async function publish(client: Client, { project, folder, script }: Source, opti
       preview,
       room: script?.path,
       restartRooms,
+      allowSecrets: allowSecret,
       stateFolder,
       signal,
     }

@@ -14,6 +14,7 @@ interface Fields {
   tag?: string[]
   visibility?: 'public' | 'private'
 }
+type CreateOptions = Fields & { writeEnv?: string }
 type UpdateOptions = ClientOptions &
   Fields & {
     slug?: string
@@ -55,11 +56,15 @@ Examples:
   withFields(withClientOptions(games.command('create')), true)
     .summary('make a game')
     .description('Makes a game. Its client secret, for a server of your own, is shown this once.')
+    .option('--write-env <file>', 'append the settings of its server to a file such as .env, and show no secret')
     .addHelpText(
       'after',
-      '\nExample:\n  gameyard games create --title Duo --description "Two dots, one yard." --tag co-op --tag puzzle',
+      `
+Examples:
+  gameyard games create --title Duo --description "Two dots, one yard." --tag co-op --tag puzzle
+  gameyard games create --title Duo --description "Two dots." --home https://duo.example.org --write-env .env`,
     )
-    .action((options: ClientOptions & Fields) => run(options, (client) => create(client, options)))
+    .action((options: ClientOptions & CreateOptions) => run(options, (client) => create(client, options)))
 
   withFields(withClientOptions(games.command('update')), false)
     .summary('change a game')
@@ -227,20 +232,26 @@ function isolationOf({ settings: { crossOriginIsolated }, isolated = crossOrigin
     : 'no: it has no threads and no SharedArrayBuffer (gameyard games update --isolation auto)'
 }
 
-async function create(client: Client, options: Fields): Promise<void> {
+async function create(client: Client, { writeEnv, ...options }: CreateOptions): Promise<void> {
   const { terminal } = client
   const api = await client.api()
+  const [{ EnvFile }, { resolve }] = await Promise.all([import('../../clients/cli/env-file.ts'), import('node:path')])
+  const envFile = writeEnv === undefined ? null : await EnvFile.open(resolve(client.cwd, writeEnv))
   const { randomUUID } = await import('node:crypto')
   const game = await api.post<CreatedGame>('/api/games', fieldsOf(options), {
     headers: { 'idempotency-key': randomUUID() },
     repeatable: true,
   })
-  terminal.result(game, () =>
+  await envFile?.append(game, api.baseUrl)
+  const { clientSecret, ...oauth } = game.oauth
+  terminal.result(envFile ? Object.assign(game, { oauth }) : game, () =>
     [
       describe(terminal, game),
       '',
-      `  Client id      ${game.oauth.clientId}`,
-      `  Client secret  ${game.oauth.clientSecret}   (shown this once; only a server of your own needs it)`,
+      `  Client id      ${oauth.clientId}`,
+      envFile
+        ? `  Client secret  in ${writeEnv}, with the other settings of the server; keep it out of your repository`
+        : `  Client secret  ${clientSecret}   (shown this once; only a server of your own needs it)`,
       '',
       `Next: gameyard deploy DIR --game ${game.slug}`,
     ].join('\n'),

@@ -8,6 +8,13 @@ export default [
     tests: ['system/cookie-ports'],
   },
   {
+    name: 'files beside the configuration need packages for what they import of the program',
+    in: 'config',
+    find: 'if (modules) await provideModules(modules)',
+    replace: '',
+    tests: ['docs/writing-a-plugin'],
+  },
+  {
     name: 'a session under the former name of the cookie ends',
     in: 'core/origins',
     find: 'return values.length > 0 || former === null ? values : cookieValues(header, former)',

@@ -26,6 +26,8 @@ export interface PublishOptions extends CallOptions {
   room?: string | undefined
   /** Ends the live rooms, so that new ones begin with this script. */
   restartRooms?: boolean | undefined
+  /** Publishes files although they hold a secret that works on the platform. Default: `live_secret` is thrown. */
+  allowSecrets?: boolean | undefined
   /** The number of parallel uploads of files of 1 MB and more; smaller ones are sent together. Default: 6 */
   parallel?: number | undefined
   onProgress?: ((progress: UploadProgress) => void) | undefined
@@ -36,7 +38,7 @@ export interface PublishOptions extends CallOptions {
  * atomically. Players see the old build or the new one, never a mixture. Needs `deployments:write`.
  */
 export async function publish(connection: Connection, options: PublishOptions): Promise<PublishedDeploy> {
-  const { gameId, message, room, restartRooms, signal, parallel = 6, onProgress } = options
+  const { gameId, message, room, restartRooms, allowSecrets, signal, parallel = 6, onProgress } = options
   const contents = new Map<string, Blob>()
   const files: { path: string; size: number; sha256: string }[] = []
   for (const { path, content } of options.files) {
@@ -60,7 +62,7 @@ export async function publish(connection: Connection, options: PublishOptions): 
   const { uploadFiles } = await import('./upload.ts')
   await uploadFiles(connection, begun.bundle as BundleAddress | undefined, wanted, { signal, parallel, onProgress })
   const { deployId } = begun
-  const live = await finalizeDeploy(connection, deployId, { restartRooms, signal })
+  const live = await finalizeDeploy(connection, deployId, { restartRooms, allowSecrets, signal })
   return { ...live, deployId, uploaded: begun.uploads.length }
 }
 
@@ -68,11 +70,15 @@ export async function publish(connection: Connection, options: PublishOptions): 
 export const finalizeDeploy = (
   connection: Connection,
   deployId: string,
-  { restartRooms, ...options }: CallOptions & { restartRooms?: boolean | undefined } = {},
+  {
+    restartRooms,
+    allowSecrets,
+    ...options
+  }: CallOptions & { restartRooms?: boolean | undefined; allowSecrets?: boolean | undefined } = {},
 ): Promise<Answer<'/api/deploy/{deployId}/finalize', 'post'>> =>
   // A second request returns the same response, so it is repeatable.
   connection.json('POST', `/api/deploy/${encodeURIComponent(deployId)}/finalize`, {
-    query: { restartRooms },
+    query: { restartRooms, allowSecrets },
     repeatable: true,
     timeoutMs: FINALIZE_TIMEOUT_MS,
     ...options,

@@ -12,7 +12,6 @@ import { blobKey, openBlob } from './blobs/blobs.ts'
 import { falseSizes } from './blobs/false-sizes.ts'
 import { examineDeploy } from './builds/examine-deploy.ts'
 import { isolationOf } from './builds/isolation.ts'
-import type { Note } from './builds/notes.ts'
 import { BundleAddresses } from './bundle/bundle-address.ts'
 import { copyDeploy, type DeployCopy } from './copy-deploy.ts'
 import { DraftBuilds, isDraftId } from './drafts/draft-builds.ts'
@@ -26,7 +25,7 @@ import {
   NotPinnable,
   NotRestorable,
 } from './errors.ts'
-import { finalizePreview, goLive } from './go-live.ts'
+import { type FinalizeOptions, finalizePreview, goLive } from './go-live.ts'
 import { checkFiles } from './manifest/check-files.ts'
 import { type Manifest, Manifests } from './manifest/manifests.ts'
 import { mustHaveFewOpen } from './open-deploys.ts'
@@ -54,13 +53,6 @@ declare module '../../core/events.ts' {
   }
 }
 
-interface FinalizeOptions {
-  preview?: boolean
-  restartRooms?: boolean
-  expectedLive?: string | null
-  notes?: readonly Note[]
-}
-
 /** A deploy of a player's game. */
 interface Found {
   deploy: DeployRow
@@ -69,7 +61,17 @@ interface Found {
 
 type Parts = Pick<
   FastifyInstance,
-  'config' | 'db' | 'clock' | 'events' | 'games' | 'jobs' | 'keys' | 'origins' | 'quotas' | 'workerPrograms'
+  | 'config'
+  | 'db'
+  | 'clock'
+  | 'events'
+  | 'games'
+  | 'identity'
+  | 'jobs'
+  | 'keys'
+  | 'origins'
+  | 'quotas'
+  | 'workerPrograms'
 > & {
   storage: Storage
 }
@@ -181,20 +183,17 @@ export class Deploys {
    * Verifies that every file has arrived and puts the build live. Later requests to the game's origin get the new
    * build, and no request gets a mixture. Repeating the call returns the same result and changes nothing.
    *
-   * @param options `preview`: leave the live build, and only open the preview; `rollback` puts it live later.
-   *   `restartRooms`: end the rooms that run another deploy's script. `expectedLive`: the deploy, or null, that must be
-   *   live still. `notes`: what was found before the examination, kept with its result
    * @throws NotFound when the deploy is not the player's
    * @throws NotBasedOnLive when another deploy is live than expected
    * @throws NoPreviews where games have ports instead of names
    * @throws IncompleteDeploy with the paths that are missing, or whose bytes are not those announced
-   * @throws InvalidRoomScript: then the deploy has failed, since its files can't change
+   * @throws LiveSecret; InvalidRoomScript: then the deploy has failed, since its files can't change
    * @throws DeployExpired
    */
   async finalize(
     playerId: string,
     deployId: string,
-    { preview = false, restartRooms = false, expectedLive, notes }: FinalizeOptions = {},
+    { preview = false, restartRooms = false, allowSecrets = false, expectedLive, notes }: FinalizeOptions = {},
   ): Promise<FinalizedDeploy> {
     if (preview && restartRooms) throw new NothingToRestart()
     const { deploy, game } = await this.#mustOwn(playerId, deployId)
@@ -211,7 +210,7 @@ export class Deploys {
     try {
       const contents = await this.manifests.contentsOf(deployId)
       if (!contents) throw new NotFound('deploy')
-      await this.uploads.verify(deploy, contents)
+      await this.uploads.verify(deploy, contents, allowSecrets)
       // The files may have become the owner's after the announcement.
       const wrong = await falseSizes({ ...this.#parts, manifests: this.manifests }, game, contents)
       if (wrong[0]) throw new IncompleteDeploy(`${wrong[0].path} ${wrong[0].message}`).with({ details: wrong })
@@ -385,7 +384,7 @@ export class Deploys {
     return { deploy, game }
   }
 
-  #examine(deploy: DeployRow, notes?: readonly Note[]): Promise<void> {
+  #examine(deploy: DeployRow, notes?: FinalizeOptions['notes']): Promise<void> {
     const { db, storage } = this.#parts
     return examineDeploy({ db, storage, manifests: this.manifests }, deploy, notes)
   }

@@ -1,6 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core'
 import type { Build } from './builds/examine.ts'
 import type { DeployState } from './schemas.ts'
+import type { FoundSecret } from './secrets/secret-scanner.ts'
 
 const DeployRowSchema = defineEntity({
   name: 'DeployRow',
@@ -28,6 +29,8 @@ const DeployRowSchema = defineEntity({
     roomPath: p.string().length(512).nullable(),
     /** What the platform found in its build; null until it is examined, at the latest when it goes live. */
     build: p.json().$type<Build>().nullable(),
+    /** The secrets of this platform that its uploads hold; null for none. */
+    secrets: p.json().$type<FoundSecret[]>().nullable(),
   },
   indexes: [
     { properties: ['gameId', 'id'] },

@@ -19,6 +19,11 @@ export const UploadRefused = defineError(
   403,
   'This upload URL is not valid: it was changed, has expired, or belongs to another deploy.',
 )
+export const LiveSecret = defineError(
+  'live_secret',
+  400,
+  'Everybody can read what a deploy publishes, and %s, line %s, holds a secret that works on this platform: %s%s. Take it out of the build, and make a new one. To publish it nevertheless: --allow-secret, in the API allowSecrets=true.',
+)
 export const InvalidRoomScript = defineError('invalid_room_script', 400, '%s cannot be a room script: %s.')
 export const NothingToRestart = defineError(
   'invalid_request',

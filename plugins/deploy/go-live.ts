@@ -2,11 +2,25 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import { recordActivity } from '../games/index.ts'
+import type { Note } from './builds/notes.ts'
 import { DeployRow, DeployUpload } from './entities.ts'
 import type { DeployState } from './schemas.ts'
 
 /** The job that is enqueued for a game when a deploy goes live; see `Compression`. */
 export const COMPRESS = 'deploy/compress'
+
+export interface FinalizeOptions {
+  /** Leave the live build, and only open the preview; `rollback` puts it live later. */
+  preview?: boolean
+  /** End the rooms that run another deploy's script. */
+  restartRooms?: boolean
+  /** Publish files that hold a secret of this platform. */
+  allowSecrets?: boolean
+  /** The deploy, or null, that must be live still. */
+  expectedLive?: string | null
+  /** What was found before the examination of the build, kept with its result. */
+  notes?: readonly Note[]
+}
 
 export interface Activation {
   deployId: string

@@ -13,6 +13,7 @@ import { migration as examinedBuildsMigration } from './migrations/2026_11_23_ex
 import { migration as pinnedMigration } from './migrations/2026_11_23_pinned_deploys.ts'
 import { migration as roomScriptsMigration } from './migrations/2026_11_23_room_scripts.ts'
 import { migration as changedNamesMigration } from './migrations/2026_11_26_changed_names.ts'
+import { migration as liveSecretsMigration } from './migrations/2026_11_26_live_secrets.ts'
 import { migration as openDeploysMigration } from './migrations/2026_11_26_open_deploys.ts'
 import { lastDeploys } from './pages/last-deploy-column.ts'
 import { pages } from './pages/routes.ts'
@@ -53,6 +54,7 @@ export default definePlugin(
       examinedBuildsMigration,
       openDeploysMigration,
       changedNamesMigration,
+      liveSecretsMigration,
     ],
   },
   async (app, _config, limits) => {

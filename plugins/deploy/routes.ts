@@ -76,8 +76,7 @@ export const routes =
         },
       },
       async (request) => {
-        const { preview = false, restartRooms = false } = request.query
-        return app.deploys.finalize(callerOf(request).playerId, request.params.deployId, { preview, restartRooms })
+        return app.deploys.finalize(callerOf(request).playerId, request.params.deployId, request.query)
       },
     )
 

@@ -183,6 +183,11 @@ const restartRooms = Type.Boolean({
 })
 export const FinalizeQuery = Type.Object({
   restartRooms,
+  allowSecrets: Type.Boolean({
+    default: false,
+    description:
+      'Publish files although they hold a secret that works on this platform. Otherwise the answer is 400 `live_secret` with the files and lines.',
+  }),
   preview: Type.Boolean({
     default: false,
     description: 'Publish at a preview address only. The live version stays; `rollback` puts the preview live.',

@@ -35,10 +35,7 @@ export async function publishDraft(
   const live = await deploys.unresumable
     .run(async (deployId) => {
       const { wanted } = await deploys.begin(playerId, announced, deployId)
-      await deploys.uploads.adopt(
-        deployId,
-        wanted.map(({ sha256 }) => sha256),
-      )
+      await deploys.uploads.adopt(deployId, wanted)
       return { deployId, ...(await deploys.finalize(playerId, deployId, { expectedLive: base.deployId })) }
     })
     .catch((error) => {

@@ -35,8 +35,8 @@ export const DownloadPage = ({ download, portal }: { download: Download; portal:
           : html`<${CodeBlock} title="Terminal" code=${`curl -O ${portal}/download/gameyard\ncurl -s ${portal}/download/gameyard.sha256 | sha256sum -c\nchmod +x gameyard`} />`,
       },
       {
-        title: 'Publish your game from its folder',
-        body: html`<${CodeBlock} title="Terminal" code=${`${run} login --url ${portal}\n${run} deploy . --create`} />`,
+        title: 'Publish the folder of your game, here called game',
+        body: html`<${CodeBlock} title="Terminal" code=${`${run} login --url ${portal}\n${run} deploy game --create`} />`,
       },
     ]} /><//>`
 }

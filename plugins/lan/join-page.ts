@@ -97,8 +97,8 @@ function making({ address, signedIn, signUpIsOpen }: JoinProps) {
     },
     {
       title: 'Or from a terminal',
-      body: html`Get <a href="/download">the program</a>, then in your game's folder:
-        <${CodeBlock} title="Terminal" code=${`gameyard login --url ${address}\ngameyard deploy . --create`} />`,
+      body: html`Get <a href="/download">the program</a>, then publish the folder of your game, here <code>game</code>:
+        <${CodeBlock} title="Terminal" code=${`gameyard login --url ${address}\ngameyard deploy game --create`} />`,
     },
   ]
 }

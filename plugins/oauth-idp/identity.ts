@@ -11,6 +11,7 @@ import { Registrations } from './apps/registrations.ts'
 import { SignIns } from './apps/sign-ins.ts'
 import { SuspendedClients } from './apps/suspended-clients.ts'
 import type { AuthConfig, AuthLimits, OAuthConfig } from './config.ts'
+import { LiveSecrets } from './live-secrets.ts'
 import { AccessTokens } from './oauth/access-tokens.ts'
 import { BuiltinClients } from './oauth/builtin-clients.ts'
 import { Codes } from './oauth/codes.ts'
@@ -21,6 +22,7 @@ import { Grants } from './oauth/grants.ts'
 import { IdTokens } from './oauth/id-tokens.ts'
 import { RefreshTokens } from './oauth/refresh-tokens.ts'
 import { ProtectedResources } from './oauth/resources.ts'
+import { secretKinds } from './oauth/secret-kinds.ts'
 import { type SigningAlgorithm, SigningKeys } from './oauth/signing-keys.ts'
 import { StoredRequests } from './oauth/stored-requests.ts'
 import { Passkeys } from './passkeys/passkeys.ts'
@@ -83,6 +85,8 @@ export class Identity {
   readonly sessions: Sessions
   readonly apps: Apps
   readonly suspendedClients = new SuspendedClients()
+  /** Recognises secrets that the platform has issued. Other plugins add their kinds. */
+  readonly liveSecrets = new LiveSecrets()
   readonly pageOrigins: PageOrigins
   readonly signIns: SignIns
   readonly grants: Grants
@@ -131,6 +135,7 @@ export class Identity {
     this.apps = new Apps({ ...appsContext, applicationsPerPlayer })
     this.pageOrigins = new PageOrigins({ db, clock, events })
     this.signIns = new SignIns({ db, clock, log: app.log })
+    for (const kind of secretKinds({ db, clock })) this.liveSecrets.add(kind)
     this.builtins = new BuiltinClients(this.apps)
     const shared = { db, clock, players: this.players, suspendedClients }
     this.grants = new Grants(shared)

@@ -16,6 +16,7 @@ import { migration as consentUses } from './migrations/2026_11_24_consent_uses.t
 import { migration as disabledCause } from './migrations/2026_11_26_disabled_cause.ts'
 import { migration as idTokenAlgorithms } from './migrations/2026_11_26_id_token_algorithms.ts'
 import { migration as longNames } from './migrations/2026_11_26_long_names.ts'
+import { migration as secretDigests } from './migrations/2026_11_26_secret_digests.ts'
 import { authorizeRoutes } from './oauth/authorize.ts'
 import { connectedPages } from './oauth/connected-apps-routes.ts'
 import { deviceAuthorizationRoutes } from './oauth/device-authorization.ts'
@@ -56,6 +57,7 @@ export type { HostedOrigins } from './apps/record.ts'
 export { callbacksBelow, redirectUriOf } from './apps/redirect-uris.ts'
 export type { App as OAuthApp, AppWithSecret } from './apps/schemas.ts'
 export type { AuthConfig } from './config.ts'
+export { LONGEST_SECRET, type SecretCandidate, type SecretKind } from './live-secrets.ts'
 export type { BuiltinClient } from './oauth/builtin-clients.ts'
 export { InvalidGrant } from './oauth/errors.ts'
 export { PasswordAuthentication } from './players/password-authentication.ts'
@@ -105,6 +107,7 @@ export default definePlugin(
       longNames,
       idTokenAlgorithms,
       disabledCause,
+      secretDigests,
     ],
   },
   async (app, config, limits, { oauth }) => {

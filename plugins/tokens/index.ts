@@ -7,6 +7,7 @@ import { migration as tokenExpiry } from './migrations/2026_11_23_token_expiry.t
 import { pages } from './pages.ts'
 import { routes } from './routes.ts'
 import { kindOf } from './token-format.ts'
+import { tokenKinds } from './token-kinds.ts'
 import { Tokens } from './tokens.ts'
 
 export { ALL_SCOPES, SCOPES, type Scope } from './scopes.ts'
@@ -47,6 +48,7 @@ export default definePlugin(
       close: (em, playerId) => em.nativeDelete(ApiToken, { playerId }),
     })
     app.identity.builtins.add(cliClient(tokens))
+    for (const kind of tokenKinds({ db, clock })) app.identity.liveSecrets.add(kind)
     app.jobs.every('tokens/forget', 24 * 3600, ({ signal }) => tokens.sweep(signal))
     app.site.navigation.push({ label: 'API tokens', href: '/settings/tokens', place: 'make', order: 60, key: 't' })
     await app.register(routes)

@@ -7,6 +7,8 @@ export type TokenKind = 'api' | 'cli'
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const RANDOM = 32
 const CHECKSUM = 6
+/** The number of characters after the prefix. */
+export const TOKEN_LENGTH = RANDOM + CHECKSUM
 const FORM = /^svc_(api|cli)_([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/
 
 /** Creates a token: `svc_api_`, 32 random base62 characters (190 bits) and 6 of checksum. */

@@ -1,8 +1,9 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import Type from 'typebox'
+import { EXTENSION_MODULES } from '../../bin/extension-modules.ts'
 import { loadConfig } from '../../config/load.ts'
 import { StartupError } from '../../core/errors.ts'
 import { definePlugin, sectionsOf } from '../../core/plugin.ts'
@@ -142,4 +143,13 @@ t.test('two owners of one section or one limit stop the start, both named', asyn
   await rejects(twin, /section `auth` is claimed by both the plugin sign-in and the plugin twin/)
   await rejects(greedy, /limit `messagesPerSecond` is claimed by both the plugin chat and the plugin greedy/)
   await rejects(bold, /section `storage` is claimed by both the driver family storage and the plugin bold/)
+})
+
+t.test('what the program provides to plugins and drivers is what the package exports to servers', (t) => {
+  const { exports } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'))
+  const elsewhere = /\/conformance|^\.\/(?:multiplayer|room|saves|package\.json)$/
+  const names = Object.keys(exports).filter((name) => !elsewhere.test(name))
+  const expected = [...names.map((name) => name.replace('.', 'gameyard')), 'typebox']
+  t.same(Object.keys(EXTENSION_MODULES).sort(), expected.sort())
+  t.end()
 })

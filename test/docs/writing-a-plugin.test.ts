@@ -14,19 +14,27 @@ import { blocksOf, guideText } from './blocks.ts'
 
 const project = join(import.meta.dirname, '../..')
 
-// A separate package has only the imports that an external author has.
-const folder = mkdtempSync(join(tmpdir(), 'gameyard-plugin-'))
-t.teardown(() => rmSync(folder, { recursive: true }))
 const blocks = blocksOf(guideText('writing-a-plugin'))
-for (const { file, code } of blocks) if (file) writeFileSync(join(folder, file), code)
-mkdirSync(join(folder, 'node_modules'))
-symlinkSync(project, join(folder, 'node_modules/gameyard'))
-for (const name of ['typebox', '@types', 'fastify'])
-  symlinkSync(join(project, 'node_modules', name), join(folder, 'node_modules', name))
-writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+
+/** Writes the files of the guide into an empty folder. */
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gameyard-plugin-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  for (const { file, code } of blocks) if (file) writeFileSync(join(folder, file), code)
+  return folder
+}
+
+const folder = newFolder()
 const configuration = blocks.find(({ language, mark }) => language === 'yaml' && mark === 'run')?.code ?? ''
 
 inFull(t)?.test('its types are right under our own compiler settings', async (t) => {
+  // A compiler needs the packages, as an author of a package has them.
+  const folder = newFolder()
+  mkdirSync(join(folder, 'node_modules'))
+  symlinkSync(project, join(folder, 'node_modules/gameyard'))
+  for (const name of ['typebox', '@types', 'fastify'])
+    symlinkSync(join(project, 'node_modules', name), join(folder, 'node_modules', name))
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
   const { compilerOptions } = JSON.parse(readFileSync(join(project, 'tsconfig.json'), 'utf8'))
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
   const { default: getExePath } = await import('../../node_modules/typescript/lib/getExePath.js')

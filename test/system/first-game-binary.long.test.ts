@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
+import { blocksOf, guideText } from '../docs/blocks.ts'
 import { hasPrograms } from '../kit/components.ts'
 import { importBase, librariesOf, startDocker } from '../kit/docker.ts'
 import { openEngine } from '../kit/engines/engine.ts'
@@ -61,6 +62,17 @@ t.test('the first game from the single binary, alone in an empty folder', async 
   )
   t.equal(await server.stop(), 0, 'it stops when told to')
   t.same(readdirSync(folder).sort(), ['data', 'gameyard', 'gameyard.yaml'], 'and leaves nothing but its data')
+})
+
+t.test('the plugin and the driver of the guides run beside the single binary, in an empty folder', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gameyard-binary-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const codeOf = (guide: string) => blocksOf(guideText(guide)).find(({ language }) => language === 'ts')?.code ?? ''
+  writeFileSync(join(folder, 'guestbook.ts'), codeOf('writing-a-plugin'))
+  writeFileSync(join(folder, 'memory-storage.ts'), codeOf('writing-a-driver'))
+  const config = { plugins: { './guestbook.ts': {} }, storage: { driver: './memory-storage.ts' } }
+  const { portal } = await startServer(t, { program: [builtBinary()], folder, config })
+  t.match(await ask('GET', `${portal}/api/guestbook`), { status: 200, body: { lines: [] } })
 })
 
 // Nothing can be pulled in a test: the binary is built here, and the base image is this machine's own Debian. The

@@ -17,6 +17,8 @@ export interface DeployRequest {
   room?: string | undefined
   /** Ends the live rooms, so that new ones begin with this script. */
   restartRooms?: boolean
+  /** Publishes files although they hold a secret that works on the platform. */
+  allowSecrets?: boolean
   /** The program's state folder. */
   stateFolder: string
   signal?: AbortSignal | undefined
@@ -75,7 +77,7 @@ interface Started {
  * interruption the next call with the same build resumes where this one stopped.
  */
 export async function deploy(api: Api, request: DeployRequest, progress: DeployProgress): Promise<DeployResult> {
-  const { game, build, message, preview = false, room, restartRooms = false, signal } = request
+  const { game, build, message, preview = false, room, restartRooms, allowSecrets, signal } = request
   progress.hashing(build.files.length, total(build.files))
   const files = await hashFiles(build.files, (bytes) => progress.advance(bytes))
   const body = {
@@ -128,7 +130,11 @@ export async function deploy(api: Api, request: DeployRequest, progress: DeployP
   progress.publishing()
   const finalize = () =>
     api.post<Omit<DeployResult, 'files'>>(`/api/deploy/${deployId}/finalize`, undefined, {
-      query: { preview: preview || undefined, restartRooms: restartRooms || undefined },
+      query: {
+        preview: preview || undefined,
+        restartRooms: restartRooms || undefined,
+        allowSecrets: allowSecrets || undefined,
+      },
       repeatable: true,
       idleMs: 300_000,
     })

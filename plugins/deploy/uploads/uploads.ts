@@ -9,6 +9,7 @@ import type { DeployRow } from '../entities.ts'
 import { DeployClosed, DeployExpired, IncompleteDeploy } from '../errors.ts'
 import type { Contents } from '../manifest/manifests.ts'
 import type { DeployState, NewFile, StartedDeploy } from '../schemas.ts'
+import { SecretCheck } from '../secrets/secret-check.ts'
 import type { VerifiedFile } from './batch-writer.ts'
 import { UploadLog } from './upload-log.ts'
 
@@ -19,7 +20,7 @@ const SIGNED_AT_ONCE = 500
 /** The maximum number of missing files in a response. */
 const SHOWN = 100
 
-type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'origins'> & { storage: Storage }
+type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'identity' | 'origins'> & { storage: Storage }
 
 /** The announced data of a file. */
 export type ExpectedFile = Pick<NewFile, 'sha256' | 'size'>
@@ -32,10 +33,12 @@ export type ExpectedFile = Pick<NewFile, 'sha256' | 'size'>
 export class Uploads {
   readonly #parts: Parts
   readonly #log: UploadLog
+  readonly #secrets: SecretCheck
 
   constructor(parts: Parts) {
     this.#parts = parts
     this.#log = new UploadLog(parts.db)
+    this.#secrets = new SecretCheck(parts)
   }
 
   /** Returns the address to which a file of a deploy is uploaded. */
@@ -68,7 +71,9 @@ export class Uploads {
    * @throws NotFound, DeployClosed, DeployExpired
    */
   async store(deployId: string, expected: ExpectedFile, body: Readable): Promise<void> {
-    await this.#parts.storage.put(blobKey(expected.sha256), body, expected)
+    const scanned = this.#secrets.scan(deployId, expected.sha256, body)
+    await this.#parts.storage.put(blobKey(expected.sha256), scanned.body, expected)
+    await scanned.record()
     await this.#record(deployId, expected.sha256)
   }
 
@@ -87,6 +92,7 @@ export class Uploads {
         storage.put(blobKey(sha256), Readable.from([bytes], { objectMode: false }), { sha256, size: bytes.length }),
       )
     }
+    await this.#secrets.scanAll(deployId, files)
     const noted = await this.#log.addAll(
       deployId,
       files.map(({ sha256 }) => sha256),
@@ -99,7 +105,9 @@ export class Uploads {
    *
    * @throws NotFound, DeployClosed, DeployExpired
    */
-  async adopt(deployId: string, digests: readonly string[]): Promise<void> {
+  async adopt(deployId: string, files: readonly NewFile[]): Promise<void> {
+    await forEach(CONCURRENCY, files, (file) => this.#secrets.scanStored(deployId, file))
+    const digests = files.map(({ sha256 }) => sha256)
     if (digests.length > 0 && !(await this.#log.addAll(deployId, digests))) await this.mustTakeFiles(deployId)
   }
 
@@ -145,9 +153,16 @@ export class Uploads {
    * Verifies the files that were uploaded for this deploy. Files of earlier deploys were verified then, files that came
    * through this server before they were recorded, and blobs that an open deploy names are never removed.
    *
+   * @param allowSecrets whether the files may hold secrets that work on this platform
    * @throws IncompleteDeploy with the paths that are missing, or whose bytes are not the announced ones
+   * @throws LiveSecret
    */
-  async verify(deploy: Pick<DeployRow, 'id' | 'ownerId'>, contents: Contents): Promise<void> {
+  async verify(deploy: Pick<DeployRow, 'id' | 'ownerId'>, contents: Contents, allowSecrets: boolean): Promise<void> {
+    await this.#verifyBytes(deploy, contents)
+    if (!allowSecrets) await this.#secrets.refuse(deploy.id, contents)
+  }
+
+  async #verifyBytes(deploy: Pick<DeployRow, 'id' | 'ownerId'>, contents: Contents): Promise<void> {
     const { db } = this.#parts
     const relayed = new Set(await this.#received(deploy.id))
     const owned = await ownedBy(db, deploy.ownerId, [...contents.keys()])
@@ -155,7 +170,7 @@ export class Uploads {
     const unverified = [...contents].filter(([sha256]) => !owned.has(sha256) && !relayed.has(sha256))
     await forEach(CONCURRENCY, unverified, async ([sha256, { size, path }]) => {
       try {
-        await this.#moveToBlobs(deploy.id, { sha256, size })
+        await this.#moveToBlobs(deploy.id, { sha256, size, path })
       } catch (error) {
         if (error instanceof BlobNotFound) {
           // A concurrent finalize of the same deploy may have been faster: it records a file before it deletes the
@@ -176,11 +191,12 @@ export class Uploads {
   }
 
   /** Moves a direct upload in the storage to its blob key. @throws BlobNotFound, DigestMismatch */
-  async #moveToBlobs(deployId: string, expected: ExpectedFile): Promise<void> {
+  async #moveToBlobs(deployId: string, expected: ExpectedFile & { path: string }): Promise<void> {
     const { storage } = this.#parts
     const from = uploadKey(deployId, expected.sha256)
     await storage.commitPut(from, expected)
     await storage.copy(from, blobKey(expected.sha256), expected)
+    await this.#secrets.scanStored(deployId, expected)
     await this.#record(deployId, expected.sha256)
     await storage.delete(from)
   }

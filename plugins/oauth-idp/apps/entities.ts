@@ -22,9 +22,9 @@ const OAuthAppSchema = defineEntity({
     hosted: p.boolean(),
     /** A native or browser application, which can't keep a secret (RFC 6749 section 2.1). */
     publicClient: p.boolean(),
-    secretHash: p.string().length(43).nullable(),
+    secretHash: p.string().length(43).nullable().index(),
     /** The secret before the last rotation, until its grace period ends. */
-    oldSecretHash: p.string().length(43).nullable(),
+    oldSecretHash: p.string().length(43).nullable().index(),
     oldSecretUntil: p.datetime(3).nullable(),
     createdAt: p.datetime(3),
     updatedAt: p.datetime(3),

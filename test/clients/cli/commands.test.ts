@@ -237,6 +237,40 @@ t.test('a preview is looked at first, and published afterwards', async (t) => {
   })
 })
 
+t.test('the settings of a server go to .env, and a deploy with a live secret is refused', async (t) => {
+  const platform = await startTestServer(t)
+  const env = { SERVICE_API_TOKEN: await platform.token(), SERVICE_BASE_URL: platform.server.portal }
+  const { gameyard, json, cwd } = machine(t, env)
+  writeFileSync(join(cwd, '.env'), 'MINE=1')
+  const create = [
+    'games',
+    'create',
+    '--title',
+    'Far',
+    '--description',
+    'On a server.',
+    '--home',
+    'http://localhost:3000',
+  ]
+  const made = await json(...create, '--write-env', '.env')
+  t.match(made, { slug: 'far', oauth: { clientId: String } })
+  t.notOk(made.oauth.clientSecret)
+  const written = readFileSync(join(cwd, '.env'), 'utf8')
+  t.match(
+    written,
+    /^MINE=1\nSERVICE_BASE_URL=http.*\nSERVICE_CLIENT_ID=svc_client_.*\nSERVICE_CLIENT_SECRET=svc_secret_/,
+  )
+  t.match(await gameyard(...create, '--write-env', '.env'), { code: 1, stderr: /\.env has SERVICE_BASE_URL already/ })
+
+  mkdirSync(join(cwd, 'game'))
+  writeFileSync(join(cwd, 'game/index.html'), '<title>Near</title>')
+  writeFileSync(join(cwd, 'game/settings.txt'), written)
+  const refused = await gameyard('deploy', 'game', '--create')
+  t.match(refused, { code: 1, stderr: /settings\.txt, line 4, holds .* a client secret\. .*--allow-secret/ })
+  t.notMatch(refused.stderr, /svc_secret_/)
+  t.match(await json('deploy', 'game', '--allow-secret'), { resumed: true, uploaded: 0, url: String })
+})
+
 t.test('games are made, changed, found, and suggested for a typo', async (t) => {
   const platform = await startTestServer(t)
   const env = { SERVICE_API_TOKEN: await platform.token(), SERVICE_BASE_URL: platform.server.portal }

@@ -107,8 +107,8 @@ async function oneFault(
   return storage.operations < fault.failOn
 
   function parts() {
-    const { config, db, clock, events, games, jobs, keys, origins, quotas, workerPrograms } = app
-    return { config, db, clock, events, games, jobs, keys, origins, quotas, workerPrograms }
+    const { config, db, clock, events, games, jobs, keys, origins, quotas, identity, workerPrograms } = app
+    return { config, db, clock, events, games, jobs, keys, origins, quotas, identity, workerPrograms }
   }
   async function run(deploys: Deploys, storage: Storage, files: Build): Promise<void> {
     const { deployId } = await deploys.start(player.id, { gameId: game.id, files: filesOf(files) })

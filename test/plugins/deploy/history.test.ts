@@ -139,10 +139,10 @@ t.test('an archive that could not be published is a deploy that failed, and says
   const file = join(folder, 'build.zip')
   await writeFile(file, zipOf(build('doomed')))
   const storage = faultyStorage(app.storage, { failOn: 1, mode: 'before' })
-  const { config, db, clock, events, games, jobs, keys, origins, quotas, workerPrograms } = app
+  const { config, db, clock, events, games, identity, jobs, keys, origins, quotas, workerPrograms } = app
   const limits = { filesPerDeploy: 100, deployBytes: 1e6, deployFileBytes: 1e6, openDeploysPerPlayer: 10 }
   const deploys = new Deploys(
-    { config, db, clock, events, games, jobs, keys, origins, quotas, workerPrograms, storage },
+    { config, db, clock, events, games, identity, jobs, keys, origins, quotas, workerPrograms, storage },
     limits,
   )
   const archive = { playerId: player.id, gameId: game.id, file, message: 'Doomed' }

@@ -82,8 +82,8 @@ async function removedAtEachStep(
     const before = async () => {
       if (++steps === last) await remove(deployId)
     }
-    const { config, clock, events, games, jobs, keys, origins, quotas, workerPrograms } = app
-    const parts = { config, clock, events, games, jobs, keys, origins, quotas, workerPrograms }
+    const { config, clock, events, games, identity, jobs, keys, origins, quotas, workerPrograms } = app
+    const parts = { config, clock, events, games, identity, jobs, keys, origins, quotas, workerPrograms }
     const deploys = new Deploys(
       { ...parts, db: stepwise(app.db, before), storage: stepwise(app.storage, before) },
       LIMITS,

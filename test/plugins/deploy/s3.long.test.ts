@@ -97,4 +97,14 @@ t.test('deploys whose files go straight to an S3 server that checks signatures',
     t.equal(await keys('blobs/'), 16)
     t.same(await liveBuild(platform, game.id), two)
   })
+
+  await t.test('a secret is found in what did not pass through the platform', async (t) => {
+    const files: Build = { 'index.html': 'three', 'game.json': `{\n"secret":"${game.oauth.clientSecret}"}` }
+    const third = await start(files)
+    for (const wanted of third.uploads) t.equal(await put(wanted, files[wanted.path] as string), 200)
+    const message = 'line 2 holds a client secret'
+    const error = { code: 'live_secret', details: [{ path: 'game.json', message }] }
+    t.match(await finalize(third.deployId), { status: 400, body: { error } })
+    t.match(await finalize(third.deployId), { status: 400, body: { error } }, 'also the second time')
+  })
 })

@@ -28,7 +28,7 @@ t.test('a single program gives itself away, with its checksum, in ranges', async
   t.equal((await stranger.request('HEAD', `/download/${NAME}`)).headers['content-length'], '300000')
   t.equal((await stranger.get('/download/gameyard.sha256')).text, `${sha256}  ${NAME}\n`)
   const { text } = await stranger.get('/download')
-  for (const shown of [sha256, '1.2.3', `/download/${NAME}`, 'deploy . --create']) t.ok(text.includes(shown), shown)
+  for (const shown of [sha256, '1.2.3', `/download/${NAME}`, 'deploy game --create']) t.ok(text.includes(shown), shown)
 })
 
 t.test('run from source the page says so, and there is no file', async (t) => {
