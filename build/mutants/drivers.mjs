@@ -98,4 +98,11 @@ export default [
     replace: "status === 'lost' || status.startsWith('warning_') ? 1 : 0",
     tests: ['plugins/billing/payments'],
   },
+  {
+    name: 'the first of two JSON values in an answer of a model is taken',
+    in: 'drivers/ai',
+    find: 'return found.length === 1 ? found[0] : undefined',
+    replace: 'return found[0]',
+    tests: ['drivers/ai/json-answer'],
+  },
 ]

@@ -61,11 +61,20 @@ export function testAiDriver({ name, create, protocol }: AiSubject): void {
       const answer = await provider.object({ ...request, model, schema }, forever())
       t.same(answer, { object: { hitPoints: 12 }, outputTokens: 6 })
       t.match(JSON.stringify(server.requests.at(-1)?.body), /hitPoints/)
-      server.answer = protocol.text('```json\n[1, 2]\n```', 6)
-      t.same((await provider.object({ ...request, model }, forever())).object, [1, 2], 'in a code block too')
+      for (const answer of [
+        '```json\n[1, 2]\n```',
+        'Here it is:\n```JSON\n[1, 2]\n```\nEnjoy!',
+        '<think>\nIs it {"a": 1}?\n</think>\n\n[1, 2]',
+        'Is it {"a": 1}?\n</think>\n[1, 2]',
+        '\uFEFFSure: [1, 2]',
+      ]) {
+        server.answer = protocol.text(answer, 6)
+        t.same((await provider.object({ ...request, model }, forever())).object, [1, 2], answer)
+      }
       for (const script of [
         protocol.text('Sorry.', 6),
         protocol.text('{"hitPoints": ', 6),
+        protocol.text('{"hitPoints": 1} or {"hitPoints": 2}', 6),
         protocol.text('1', 6, true),
       ]) {
         server.answer = script

@@ -9,6 +9,7 @@ import {
   ProviderError,
   type TextRequest,
 } from './interface.ts'
+import { jsonIn } from './json-answer.ts'
 import { faultOf, isCatalogued, withRetries } from './provider-errors.ts'
 
 /** The differences between providers on the Vercel AI SDK. */
@@ -102,7 +103,9 @@ export function createProvider({ models, pricing, load }: ProviderSettings): AiP
         ...(schema ? { schema: schema as never, name: 'result' } : {}),
       })
       if (finishReason.unified === 'length') throw new ProviderError('invalid-answer')
-      return { object: parse(textOf(content)), outputTokens: usage.outputTokens.total ?? null }
+      const object = jsonIn(textOf(content))
+      if (object === undefined) throw new ProviderError('invalid-answer')
+      return { object, outputTokens: usage.outputTokens.total ?? null }
     },
 
     async image(request, signal) {
@@ -172,13 +175,3 @@ function jsonSystem({ system, schema }: ObjectRequest, schemaInPrompt: boolean):
 
 const textOf = (content: readonly { type: string; text?: string }[]): string =>
   content.map((part) => (part.type === 'text' ? (part.text ?? '') : '')).join('')
-
-/** Parses JSON. Models without a JSON mode often wrap it in a code block. */
-function parse(text: string): unknown {
-  const inner = /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/.exec(text)?.[1] ?? text
-  try {
-    return JSON.parse(inner)
-  } catch {
-    throw new ProviderError('invalid-answer')
-  }
-}
