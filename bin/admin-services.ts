@@ -14,7 +14,16 @@ import type { Installation } from './installation.ts'
 import { type ConfigOptions, loadPlatformConfig } from './options.ts'
 
 /** The system user who runs the command, as recorded in the audit. */
-export const commandActor = (): Actor => ({ id: userInfo().username, role: 'command' })
+export const commandActor = (): Actor => ({ id: userName(), role: 'command' })
+
+/** Returns the name of the user, or its number where the system knows no name for it, as in a container. */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return `uid ${process.getuid?.()}`
+  }
+}
 
 /** Runs work with the suspension service of the configured database. */
 export async function withSuspensions(

@@ -33,7 +33,8 @@ export interface Client {
   api(): Promise<Api>
   env: NodeJS.ProcessEnv
   cwd: string
-  stateFolder: string
+  /** The folder of state that the program can lose. */
+  readonly stateFolder: string
   userAgent: string
   /** Aborts on Ctrl-C. */
   signal: AbortSignal
@@ -42,10 +43,8 @@ export interface Client {
 /**
  * Runs a client command to its end.
  *
- * Reports an error on standard error as a sentence and a hint, with `--json` also as JSON on standard output, and sets
- * the exit code.
- *
  * @param folder the folder that the command names, if any
+ * @throws CliError for a stop from the keyboard, and what `work` throws; error-report.ts reports it
  */
 export async function runClient(
   { json = undefined, url, folder }: ClientOptions & { folder?: string | undefined },
@@ -81,7 +80,9 @@ export async function runClient(
     env,
     cwd,
     userAgent,
-    stateFolder: stateFolder(env),
+    get stateFolder() {
+      return stateFolder(env)
+    },
     signal: stop.signal,
     async baseUrl() {
       const { chooseBaseUrl } = await import('../clients/cli/platform.ts')
@@ -107,28 +108,12 @@ export async function runClient(
   try {
     await work(client)
   } catch (error) {
-    process.exitCode = await report(terminal, error, stop.signal)
+    const { CliError } = await import('../clients/cli/errors.ts')
+    if (!stop.signal.aborted || error instanceof CliError) throw error
+    throw new CliError('Stopped.', { code: 'stopped', exitCode: 130, cause: error })
   } finally {
     process.off('SIGINT', onSignal)
   }
-}
-
-async function report(terminal: Terminal, error: unknown, signal: AbortSignal): Promise<number> {
-  const { CliError } = await import('../clients/cli/errors.ts')
-  const known =
-    signal.aborted && !(error instanceof CliError)
-      ? new CliError('Stopped.', { code: 'stopped', exitCode: 130 })
-      : error
-  if (!(known instanceof CliError)) throw error
-  const { message, code, hint, details, exitCode } = known
-  if (terminal.json) {
-    const listed = details.length > 0 ? { details } : {}
-    terminal.result({ error: { message, code, ...(hint ? { hint } : {}), ...listed } }, () => '')
-  }
-  terminal.note(terminal.styleNote('red', message))
-  for (const { path, message: trouble } of details.slice(0, 10)) terminal.note(`  ${path}: ${trouble}`)
-  if (hint) terminal.note(`  ${hint}`)
-  return exitCode
 }
 
 /** Collects the values of a repeatable option. */

@@ -1,6 +1,7 @@
-import { Command, CommanderError, Help } from 'commander'
+import { Command, Help } from 'commander'
 import { COMMANDS } from './command-list.ts'
 import { type Installation, packageInstallation } from './installation.ts'
+import { guardStandardStreams } from './standard-streams.ts'
 
 /**
  * Runs one command line and sets the exit code: 0 for success, 1 for failure, 2 for wrong usage.
@@ -8,16 +9,30 @@ import { type Installation, packageInstallation } from './installation.ts'
  * @param argv as `process.argv`: the arguments begin at the third
  */
 export async function main(argv: string[], installation: Installation = packageInstallation()): Promise<void> {
-  // A reader such as `head` may close the pipe early; that is not a failure.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(0)
-  })
+  const name = namedIn(argv.slice(2))
+  const isService = name !== undefined && SERVICES.has(name)
+  guardStandardStreams(isService)
+  const report = async (error: unknown) => {
+    const { reportError } = await import('./error-report.ts')
+    return reportError(error, wantsJson(argv.slice(2)))
+  }
+  // An error of an event that nobody awaits is reported like any other.
+  if (!isService) process.once('uncaughtException', (error) => void report(error).then((code) => process.exit(code)))
   try {
-    const program = await createProgram(installation, namedIn(argv.slice(2)))
+    const program = await createProgram(installation, name)
     await program.parseAsync(argv)
   } catch (error) {
-    process.exitCode = await exitCodeOf(error)
+    process.exitCode = await report(error)
   }
+}
+
+/** Commands that run until they are stopped, for others. */
+const SERVICES = new Set(['serve', 'worker'])
+
+/** Whether the arguments ask for JSON, also if the rest of them is wrong. */
+function wantsJson(arguments_: string[]): boolean {
+  const end = arguments_.indexOf('--')
+  return (end < 0 ? arguments_ : arguments_.slice(0, end)).includes('--json')
 }
 
 const EVERY = '*'
@@ -74,12 +89,3 @@ Examples:
   gameyard login                     sign in to it, in your browser
   gameyard deploy dist --create      make a game of a folder, and play it
   gameyard backup FILE               copy the data, also while the platform runs`
-
-/** Prints an error for the user. Prints the stack only for an unexpected error, which is a bug of the program. */
-async function exitCodeOf(error: unknown): Promise<number> {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2 // commander has printed the message
-  const { isPlatformError, StartupError } = await import('../core/errors.ts')
-  const expected = error instanceof StartupError || isPlatformError(error)
-  console.error(expected ? error.message : error)
-  return 1
-}

@@ -1,18 +1,33 @@
+import { mkdtempSync } from 'node:fs'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
-import { homedir } from 'node:os'
+import { homedir, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-/** Returns the system's folder for configuration: XDG base directories, macOS's Library or Windows' AppData. */
-export function configFolder(env: NodeJS.ProcessEnv, platform = process.platform, home = homedir()): string {
+/** Returns the home folder of this user; null where the system knows none, as in a container with a foreign user id. */
+function homeFolder(): string | null {
+  try {
+    return homedir()
+  } catch {
+    return null
+  }
+}
+
+/**
+ * Returns the system's folder for configuration: XDG base directories, macOS's Library or Windows' AppData; null for a
+ * user without a home.
+ */
+export function configFolder(env: NodeJS.ProcessEnv, platform = process.platform, home = homeFolder()): string | null {
   if (env.XDG_CONFIG_HOME) return join(env.XDG_CONFIG_HOME, 'gameyard')
+  if (home === null) return null
   if (platform === 'darwin') return join(home, 'Library', 'Application Support', 'gameyard')
   if (platform === 'win32') return join(env.APPDATA ?? join(home, 'AppData', 'Roaming'), 'gameyard')
   return join(home, '.config', 'gameyard')
 }
 
-/** Returns the system's folder for state that a program can lose. */
-export function stateFolder(env: NodeJS.ProcessEnv, platform = process.platform, home = homedir()): string {
+/** Returns the system's folder for state that a program can lose; a temporary one for a user without a home. */
+export function stateFolder(env: NodeJS.ProcessEnv, platform = process.platform, home = homeFolder()): string {
   if (env.XDG_STATE_HOME) return join(env.XDG_STATE_HOME, 'gameyard')
+  if (home === null) return mkdtempSync(join(tmpdir(), 'gameyard-'))
   if (platform === 'darwin') return join(home, 'Library', 'Caches', 'gameyard')
   if (platform === 'win32') return join(env.LOCALAPPDATA ?? join(home, 'AppData', 'Local'), 'gameyard')
   return join(home, '.local', 'state', 'gameyard')

@@ -20,14 +20,25 @@ interface CredentialsFile {
 
 /** Stores this user's sign-ins on this machine, one per platform, in a file that only the user can read. */
 export class Credentials {
-  readonly file: string
+  readonly #folder: string | null
 
-  /** @param folder the program's configuration folder */
-  constructor(folder: string) {
-    this.file = join(folder, 'credentials.json')
+  /** @param folder the program's configuration folder; null for a user without a home, who has no sign-ins */
+  constructor(folder: string | null) {
+    this.#folder = folder
+  }
+
+  /** The path of the file. @throws CliError for a user without a home */
+  get file(): string {
+    if (this.#folder === null)
+      throw new CliError('Sign-ins can not be kept, since this user has no home folder.', {
+        code: 'credentials',
+        hint: 'Set HOME or XDG_CONFIG_HOME to a folder that this user may write to, or use SERVICE_API_TOKEN.',
+      })
+    return join(this.#folder, 'credentials.json')
   }
 
   async read(): Promise<CredentialsFile> {
+    if (this.#folder === null) return { current: null, platforms: {} }
     const text = await readFile(this.file, 'utf8').catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return null
       throw new CliError(`Your sign-ins can't be read: ${this.file} (${fileReason(error)}).`, {
