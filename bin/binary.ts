@@ -78,4 +78,5 @@ void main(process.argv, {
   binary: process.execPath,
   browser: embedded('browser'),
   configurations: embedded('config'),
+  clientPackages: embedded('packages'),
 })

@@ -13,6 +13,8 @@ export interface Installation {
   browser: FileSource
   /** Example configuration files. */
   configurations: FileSource
+  /** The packages for game developers (core/data/client-packages.ts). */
+  clientPackages: FileSource
 }
 
 /** Returns the installation of a package or a source tree. */
@@ -23,5 +25,6 @@ export function packageInstallation(): Installation {
     program: [process.execPath, join(root, 'bin/gameyard.js')],
     browser: folderSource(join(root, 'dist/browser')),
     configurations: folderSource(join(root, 'config/files')),
+    clientPackages: folderSource(join(root, 'dist/packages')),
   }
 }

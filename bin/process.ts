@@ -55,6 +55,7 @@ export async function createPlatform(
     logTail,
     describeConfig: () => printConfig(config, schema),
     browserFiles: installation.browser,
+    clientPackages: installation.clientPackages,
     version: installation.version,
     telemetry,
     takeDataFolder: () => takeDataFolder((message) => log.warn(message)),

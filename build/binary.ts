@@ -24,6 +24,7 @@ import { createInterface } from 'node:readline'
 import { build, transform } from 'esbuild'
 import { NODE_FLAGS } from '../bin/node-flags.js'
 import { browserFileNames } from '../core/data/built-files.ts'
+import { CLIENT_PACKAGES, clientPackageFile } from '../core/data/client-packages.ts'
 import { assetsOfStarters } from '../plugins/starters/files.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -52,7 +53,8 @@ const isHere = (target: Target) => target.platform === platform() && target.arch
 export async function joinCode(): Promise<string> {
   mkdirSync(work, { recursive: true })
   process.once('exit', () => rmSync(work, { recursive: true, force: true }))
-  execFileSync(process.execPath, [join(root, 'build/browser.ts'), '--if-stale'], { stdio: 'inherit' })
+  for (const script of ['browser', 'client-packages'])
+    execFileSync(process.execPath, [join(root, `build/${script}.ts`), '--if-stale'], { stdio: 'inherit' })
   const folder = join(work, 'code')
   const { metafile } = await build({
     absWorkingDir: root,
@@ -203,6 +205,7 @@ function assetsFor(target: Target): Record<string, string> {
   const manifest = JSON.parse(readFileSync(join(root, 'dist/browser/manifest.json'), 'utf8'))
   include('browser', 'dist/browser', browserFileNames(manifest))
   include('config', 'config/files', readdirSync(join(root, 'config/files')))
+  include('packages', 'dist/packages', CLIENT_PACKAGES.map(clientPackageFile))
   include('docs', 'docs', globSync('*.md', { cwd: join(root, 'docs') }))
   for (const [name, path] of Object.entries(assetsOfStarters())) assets[name] = join(root, path)
   const harness = 'plugins/blender/harness'

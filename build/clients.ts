@@ -1,6 +1,7 @@
 /**
  * `npm run build:clients`: the packages that game developers install, from `clients/` into `dist/clients/`, each ready
- * for `npm publish`: JavaScript modules, their types, README, licence and a package.json with the platform's version.
+ * for `npm publish`: JavaScript modules, their types, README, licence and a package.json with the platform's version. They
+ * are also packed into `dist/packages/` (build/client-packages.ts).
  *
  *   node build/clients.ts              builds
  *   node build/clients.ts --if-stale   builds only when a source is newer than the last build
@@ -8,6 +9,7 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { hasPackages, packBuiltClients } from './client-packages.ts'
 
 const root = join(import.meta.dirname, '..')
 const output = join(root, 'dist/clients')
@@ -33,7 +35,7 @@ function isStale(): boolean {
   const watched = globSync(['clients/**/*', '{core,plugins}/**/*.ts', 'build/clients.ts', 'package.json', 'LICENSE'], {
     cwd: root,
   })
-  return watched.some((path) => statSync(join(root, path)).mtimeMs > builtAt)
+  return !hasPackages() || watched.some((path) => statSync(join(root, path)).mtimeMs > builtAt)
 }
 
 /** Compiles a package's modules separately, so that bundlers can omit unused ones. */
@@ -86,6 +88,7 @@ if (!process.argv.includes('--if-stale') || isStale()) {
   for (const [name, how] of Object.entries(packages)) buildPackage(name, how)
   for (const name of plain) buildPackage(name, null)
   writeFileSync(join(output, 'built'), `${version}\n`)
+  packBuiltClients()
   console.log(
     `dist/clients: ${[...Object.keys(packages), ...plain].join(', ')} in ${Math.round(performance.now() - started)} ms`,
   )

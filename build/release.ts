@@ -1,6 +1,7 @@
 /**
  * `npm run release`: builds everything that a release publishes, into `dist/release/<version>/`: the binaries of five
- * platforms, the client packages, a bill of materials (CycloneDX), and the checksums of all of them.
+ * platforms, the client packages, the files for operators (`deploy/` and `config/files/`), a bill of materials
+ * (CycloneDX), and the checksums of all of them.
  *
  * Node's binaries for the other platforms come from npm, as this project's own does. Missing binaries are listed at the
  * end, and the exit code is then 1.
@@ -77,6 +78,10 @@ try {
   for (const entry of readdirSync(join(root, 'dist/clients'), { withFileTypes: true })) {
     if (entry.isDirectory()) npm(['pack', '--silent', '--pack-destination', output], join(entry.parentPath, entry.name))
   }
+
+  // The files that docs/self-hosting.md tells operators to copy.
+  const files = join(output, `gameyard-${version}-deploy.tar.gz`)
+  execFileSync('tar', ['-czf', files, '-C', root, 'deploy', 'config/files'])
 
   // The list contains the program's packages, without development tools.
   const bill = npm(['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev', '--package-lock-only'], root)

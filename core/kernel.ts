@@ -57,6 +57,8 @@ export interface KernelParts {
   drivers: Record<string, ChosenDriver>
   /** Source of built style sheets, fonts and browser scripts. */
   browserFiles: FileSource
+  /** Source of the packages for game developers; default: none. */
+  clientPackages?: FileSource
   version: string
   /** The running single binary, which clients can download; absent for a source tree or a package. */
   program?: Program | null
@@ -195,6 +197,7 @@ async function start(config: Config, parts: KernelParts, cleanups: CleanupStack)
     announcements: [] as Announcement[],
     localAuthority: local?.authority ?? null,
     program: parts.program ?? null,
+    clientPackages: parts.clientPackages ?? (async () => null),
     hostDashboard: new HostDashboard(),
     eventStreams: new EventStreams(),
     tracing,

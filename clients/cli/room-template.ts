@@ -8,7 +8,7 @@ const SCRIPT_FILE = 'room.js'
 
 /** A room script to begin with: players steer, and the script moves them. */
 export const ROOM_TEMPLATE = `// The script of the game's rooms. It runs on the platform, where no player can change it.
-// Types for your editor: npm install --save-dev @gameyard/room
+// Types for your editor: npm install --save-dev PLATFORM/download/gameyard-room.tgz, with the platform's address
 /** @import { Join, Leave, Message, Settings, Tick } from '@gameyard/room' */
 
 /** @type {Settings} */

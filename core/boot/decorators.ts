@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
+import type { FileSource } from '../data/built-files.ts'
 import type { Database } from '../data/database.ts'
 import type { KeyRings } from '../data/key-rings.ts'
 import type { Keys } from '../data/keys.ts'
@@ -61,6 +62,8 @@ declare module 'fastify' {
     plainHttp: PlainHttp
     httpsRedirects: HttpsRedirects
     program: Program | null
+    /** The packages for game developers, by file name. */
+    clientPackages: FileSource
     hostDashboard: HostDashboard
     /** Spans for slow work. */
     tracing: Tracing

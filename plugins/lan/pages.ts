@@ -1,9 +1,14 @@
+import { hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
+import type { FileSource } from '../../core/data/built-files.ts'
+import { CLIENT_PACKAGES, clientPackageFile } from '../../core/data/client-packages.ts'
 import { NotFound } from '../../core/errors.ts'
 import type { Routes } from '../../core/http/routes.ts'
 import { planResponse } from '../../core/http/send-file.ts'
-import { renderPage } from '../../core/pages/index.ts'
+import type { BrowserFile } from '../../core/pages/browser-files.ts'
+import { html, renderPage } from '../../core/pages/index.ts'
 import { CERTIFICATE_FILE, CertificatePage, NoCertificatePage } from './certificate-page.ts'
+import { ClientPackagesSection } from './client-packages-section.ts'
 import { type Download, describeProgram } from './download.ts'
 import { DownloadPage, NoDownloadPage } from './download-page.ts'
 import { JoinPage } from './join-page.ts'
@@ -79,7 +84,7 @@ export const pages: Routes = async (app) => {
     return renderPage(reply, {
       title: 'Download',
       user: request.principal?.viewer,
-      body: found ? DownloadPage({ download: found, portal }) : NoDownloadPage(),
+      body: html`${found ? DownloadPage({ download: found, portal }) : NoDownloadPage()}${ClientPackagesSection({ portal })}`,
     })
   })
 
@@ -93,6 +98,22 @@ export const pages: Routes = async (app) => {
       return `${found.sha256}  ${found.name}\n`
     },
   )
+
+  for (const name of CLIENT_PACKAGES.map(clientPackageFile)) {
+    let packed: Promise<Pick<BrowserFile, 'contentType' | 'body' | 'encodings' | 'etag'> | null> | undefined
+    app.route({
+      method: ['GET', 'HEAD'],
+      url: `/download/${name}`,
+      ...file,
+      schema: { tags, summary: 'A package for game developers, for `npm install`' },
+      handler: async (request, reply) => {
+        packed ??= readPackage(app.clientPackages, name)
+        const found = await packed
+        if (!found) throw new NotFound('download')
+        return app.browserFiles.send(request, reply, found)
+      },
+    })
+  }
 
   for (const name of ['gameyard', 'gameyard.exe']) {
     app.route({
@@ -111,4 +132,11 @@ export const pages: Routes = async (app) => {
       },
     })
   }
+}
+
+async function readPackage(source: FileSource, name: string) {
+  const bytes = await source(name)
+  if (!bytes) return null
+  const body = Buffer.from(bytes)
+  return { contentType: 'application/gzip', body, encodings: [], etag: `"${hash('sha256', body)}"` }
 }

@@ -54,6 +54,7 @@ export async function startKernel(t: Test, options: KernelTestOptions = {}): Pro
     plugins,
     drivers: { ...drivers, database: await withMigratedDatabase(drivers.database as ChosenDriver, plugins) },
     browserFiles: options.browserFiles ?? browserFiles,
+    clientPackages: folderSource(resolve(import.meta.dirname, '../../dist/packages')),
     version: '0.0.0-test',
     describeConfig: () => printConfig(config, schema),
     log: options.log ?? createLog('silent'),

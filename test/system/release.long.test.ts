@@ -41,7 +41,11 @@ t.test('a release', async (t) => {
   for (const [name, kind] of Object.entries(binaries)) t.equal(kindOf(at(name)), kind, name)
   const clients = ['adapter', 'browser', 'engines', 'room', 'sdk'].map((name) => `gameyard-${name}-${version}.tgz`)
   const bill = `gameyard-${version}.cdx.json`
-  t.same(readdirSync(folder).sort(), [...Object.keys(binaries), ...clients, bill, 'SHA256SUMS'].sort())
+  const deploy = `gameyard-${version}-deploy.tar.gz`
+  t.same(readdirSync(folder).sort(), [...Object.keys(binaries), ...clients, bill, deploy, 'SHA256SUMS'].sort())
+  const forOperators = String(execFileSync('tar', ['-tzf', at(deploy)])).split('\n')
+  for (const path of ['deploy/gameyard.service', 'deploy/nginx.conf', 'config/files/single-server.yaml'])
+    t.ok(forOperators.includes(path), path)
   t.equal(String(execFileSync('sha256sum', ['--check', '--quiet', 'SHA256SUMS'], { cwd: folder })), '')
 
   const { bomFormat, components } = JSON.parse(readFileSync(at(bill), 'utf8'))

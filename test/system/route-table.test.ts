@@ -46,6 +46,11 @@ GET    /join/certificate/gameyard-lan.crt        portal  none
 GET    /download                                 portal  optional page
 GET    /download/gameyard                        portal  none
 GET    /download/gameyard.exe                    portal  none
+GET    /download/gameyard-adapter.tgz            portal  none
+GET    /download/gameyard-browser.tgz            portal  none
+GET    /download/gameyard-engines.tgz            portal  none
+GET    /download/gameyard-room.tgz               portal  none
+GET    /download/gameyard-sdk.tgz                portal  none
 GET    /download/gameyard.sha256                 portal  none
 GET    /jam                                      portal  optional page
 POST   /jam                                      portal  session page

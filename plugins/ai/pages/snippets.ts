@@ -22,7 +22,8 @@ const FUNCTIONS = { text: 'generateText', object: 'generateObject', image: 'gene
 export function sdkOf(portal: string, request: GenerateRequest): string {
   const { type, ...body } = bodyOf(request) as { type: GenerateRequest['type'] }
   const options = JSON.stringify(body, null, 2).replace(/^(\s+)"(\w+)":/gm, '$1$2:')
-  return `import { createClient } from '@gameyard/sdk'
+  return `// npm install ${portal}/download/gameyard-sdk.tgz
+import { createClient } from '@gameyard/sdk'
 
 const client = createClient({ baseUrl: '${portal}', token: process.env.SERVICE_API_TOKEN })
 const { result, creditsUsed, balance } = await client.${FUNCTIONS[type]}(${options})`

@@ -52,7 +52,7 @@ OAuth 2.0 authorization code flow with PKCE (S256):
 - Token: POST ${portal}/api/oauth/token (form-encoded)
 - User: ${portal}/api/oauth/userinfo; "sub" is the player's id, to key saved games on.
 
-On Node, use the package @gameyard/adapter. Express:
+On Node, use the package @gameyard/adapter (npm install ${portal}/download/gameyard-adapter.tgz). Express:
   import { createAuth } from '@gameyard/adapter/express'
   const auth = createAuth()
   app.use(auth)

@@ -23,6 +23,11 @@ GET    /docs/api                                       200  200  200  200  200  
 GET    /docs/api/:group                                200  200  200  200  200  200  200
 GET    /download                                       200  200  200  200  200  200  200
 GET    /download/gameyard                              404  404  404  404  404  404  404
+GET    /download/gameyard-adapter.tgz                  200  200  200  200  200  200  200
+GET    /download/gameyard-browser.tgz                  200  200  200  200  200  200  200
+GET    /download/gameyard-engines.tgz                  200  200  200  200  200  200  200
+GET    /download/gameyard-room.tgz                     200  200  200  200  200  200  200
+GET    /download/gameyard-sdk.tgz                      200  200  200  200  200  200  200
 GET    /download/gameyard.exe                          404  404  404  404  404  404  404
 GET    /download/gameyard.sha256                       404  404  404  404  404  404  404
 GET    /favicon.ico                                    200  200  200  200  200  200  200
