@@ -58,9 +58,9 @@ t.test(
   async (t) => {
     const cwd = temporaryFolder(t)
     chmodSync(cwd, 0o777)
-    const command = shell(
-      'unset HOME XDG_CONFIG_HOME XDG_STATE_HOME; exec setpriv --reuid=10001 --regid=10001 --clear-groups "$@"',
-    )
+    // The checkout may be in a folder that only root may enter, so the user keeps that capability.
+    const user = '--reuid=10001 --regid=10001 --clear-groups --inh-caps=+dac_override --ambient-caps=+dac_override'
+    const command = shell(`unset HOME XDG_CONFIG_HOME XDG_STATE_HOME; exec setpriv ${user} "$@"`)
     const env = { SERVICE_BASE_URL: NOWHERE, SERVICE_API_TOKEN: TOKEN }
     const withToken = await run(t, ['games', 'list', '--json'], { command, cwd, env })
     t.match(JSON.parse(withToken.stdout), { error: { code: 'unreachable' } }, 'it got as far as the network')
