@@ -105,4 +105,25 @@ export default [
     replace: 'return found[0]',
     tests: ['drivers/ai/json-answer'],
   },
+  {
+    name: 'a stream that breaks off with an empty reason is a whole text',
+    in: 'drivers/ai',
+    find: '!finish?.finishReason.raw',
+    replace: 'finish?.finishReason.raw === undefined',
+    tests: ['drivers/ai/gateways'],
+  },
+  {
+    name: 'zero tokens of an answer are believed',
+    in: 'drivers/ai',
+    find: '(total > 0 ? total : null)',
+    replace: 'total',
+    tests: ['drivers/ai/gateways'],
+  },
+  {
+    name: 'the thoughts of a model are streamed',
+    in: 'drivers/ai',
+    find: '? thoughts.add(part.delta)',
+    replace: '? part.delta',
+    tests: ['drivers/ai/drivers'],
+  },
 ]

@@ -54,6 +54,51 @@ export function testAiDriver({ name, create, protocol }: AiSubject): void {
       t.same(end, { outputTokens: 9 })
     })
 
+    await t.test('what a model thinks before its answer is not handed out, in one piece or in many', async (t) => {
+      const answer = 'A tag like </think> may follow.'
+      for (const thought of ['<think>\nHmm.\n</think>\n\n', ' <THINKING>a</THINKING><think>b</think>', '']) {
+        server.answer = protocol.text(thought + answer, 7)
+        t.equal((await provider.text(request, forever())).text, answer, thought)
+        for (const size of [1, 5, 1000]) {
+          const pieces = (thought + answer).match(new RegExp(`[^]{1,${size}}`, 'g')) ?? []
+          server.answer = protocol.stream(pieces, 9)
+          t.equal((await read(provider, request, forever())).pieces.join(''), answer, `${thought} in ${pieces.length}`)
+        }
+      }
+      for (const text of ['  if (x)', '<', '<thin', '<p>Hello</p>', '<b>']) {
+        server.answer = protocol.stream([...text], 9)
+        t.equal((await read(provider, request, forever())).pieces.join(''), text, `${text} is no thought`)
+      }
+      for (const thought of ['<think>Only a thought', '<think>Only a thought</think>']) {
+        server.answer = protocol.text(thought, 7)
+        await fails(t, provider.text(request, forever()), 'invalid-answer')
+        server.answer = protocol.stream([thought], 7)
+        await fails(t, read(provider, request, forever()), 'invalid-answer')
+      }
+    })
+
+    await t.test('a model that ends its thoughts without opening them is known from then on', async (t) => {
+      const own = await create(server.url)
+      server.answer = protocol.text('Hmm.\n</think>\n\nHail!', 7)
+      t.equal((await own.text(request, forever())).text, 'Hail!')
+      server.answer = protocol.stream(['Hm', 'm.\n</th', 'ink>\n', '\nHa', 'il!'], 7)
+      t.same((await read(own, request, forever())).pieces, ['Ha', 'il!'])
+      server.answer = protocol.stream(['Ha', 'il!'], 7)
+      t.same((await read(own, request, forever())).pieces, ['Hail!'], 'an answer without a thought waits for its end')
+      server.answer = protocol.text('Hmm', 7, true)
+      await fails(t, own.text(request, forever()), 'invalid-answer', 'cut within the thought')
+      await own.close()
+    })
+
+    await t.test('a count of zero is that of a provider which does not count', async (t) => {
+      server.answer = protocol.text('Hello.', 0)
+      t.same(await provider.text(request, forever()), { text: 'Hello.', outputTokens: null })
+      server.answer = protocol.stream(['Hel', 'lo.'], 0)
+      t.same((await read(provider, request, forever())).end, { outputTokens: null })
+      server.answer = protocol.text('[1]', 0)
+      t.same(await provider.object(request, forever()), { object: [1], outputTokens: null })
+    })
+
     await t.test('an object is parsed; with a schema, the provider is told it', async (t) => {
       const [model = ''] = provider.models.object
       const schema = { type: 'object', properties: { hitPoints: { type: 'integer' } }, required: ['hitPoints'] }

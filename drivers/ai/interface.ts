@@ -40,7 +40,7 @@ export interface ImageRequest extends Prompted {
 }
 
 export interface Generated {
-  /** Output tokens as the provider counts them, including reasoning; null when it does not report them. */
+  /** Output tokens as the provider counts them, including reasoning; null when it reports none, or zero. */
   outputTokens: number | null
 }
 
@@ -51,6 +51,8 @@ export interface Generated {
  * nothing has been generated (the provider was busy, or could not be reached), never afterwards. Every failure is a
  * `ProviderError`, which contains no text of the provider's response and no credential. When the signal aborts, a call
  * ends soon with the signal's reason; that is the only time limit.
+ *
+ * A text never begins with what a model thought before its answer, such as `<think>…</think>`.
  */
 export interface AiProvider {
   /** The models by type, the default first; empty when the provider does not support the type. */

@@ -12,7 +12,7 @@ const FENCE = /```[ \t]*([\w+-]*)\s*([\s\S]*?)```/g
 export function jsonIn(text: string): unknown {
   const whole = parsed(text)
   if (whole !== undefined) return whole
-  const { answer } = withoutThoughts(text.replace(/^\uFEFF/, ''))
+  const answer = withoutThoughts(text.replace(/^\uFEFF/, ''))
   const bare = parsed(answer)
   if (bare !== undefined) return bare
   const fenced = [...answer.matchAll(FENCE)].map(([, , inner = '']) => parsed(inner)).filter(isValue)

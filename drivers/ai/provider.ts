@@ -1,4 +1,9 @@
-import type { ImageModelV4, LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
+import type {
+  ImageModelV4,
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4StreamPart,
+} from '@ai-sdk/provider'
 import { contentTypeOf } from './content-type.ts'
 import {
   type AiProvider,
@@ -11,6 +16,7 @@ import {
 } from './interface.ts'
 import { jsonIn } from './json-answer.ts'
 import { faultOf, isCatalogued, withRetries } from './provider-errors.ts'
+import { endsUnopenedThought, LeadingThoughts } from './thoughts.ts'
 
 /** The differences between providers on the Vercel AI SDK. */
 export interface Vendor {
@@ -42,6 +48,15 @@ export function createProvider({ models, pricing, load }: ProviderSettings): AiP
     return loading
   }
 
+  /** The models that end a thought without having opened it: their streams begin with one. */
+  const unopened = new Set<string>()
+  /** Removes the thoughts from a whole text. */
+  const answerIn = (model: string, text: string, cut: boolean) => {
+    if (endsUnopenedThought(text)) unopened.add(model)
+    const thoughts = new LeadingThoughts(unopened.has(model))
+    return thoughts.add(text) + thoughts.end(cut)
+  }
+
   const generate = (
     request: ObjectRequest,
     signal: AbortSignal,
@@ -62,38 +77,40 @@ export function createProvider({ models, pricing, load }: ProviderSettings): AiP
     pricing,
 
     async text(request, signal) {
-      const { content, usage } = await generate(request, signal)
-      const text = textOf(content)
-      if (text === '') throw new ProviderError('invalid-answer')
-      return { text, outputTokens: usage.outputTokens.total ?? null }
+      const { content, usage, finishReason } = await generate(request, signal)
+      const text = answerIn(request.model, textOf(content), finishReason.unified === 'length')
+      if (text === '' || hasFailed(finishReason)) throw new ProviderError('invalid-answer')
+      return { text, outputTokens: tokensOf(usage) }
     },
 
     async *streamText(request, signal) {
       const { stream } = await withRetries(signal, async () =>
         (await vendor()).language(request.model).doStream(optionsOf(request, signal)),
       )
-      let outputTokens: number | null = null
-      let finished = false
-      let empty = true
+      const thoughts = new LeadingThoughts(unopened.has(request.model))
+      let passed = ''
+      let finish: Finish | undefined
       try {
         for await (const part of stream) {
           if (part.type === 'error') throw part.error
-          if (part.type === 'text-delta' && part.delta !== '') {
-            empty = false
-            yield part.delta
-          }
-          if (part.type === 'finish') {
-            // The SDK also finishes streams that broke off; a raw reason exists only when the provider finished the
-            // stream.
-            finished = part.finishReason.raw !== undefined && part.finishReason.unified !== 'error'
-            outputTokens = part.usage.outputTokens.total ?? null
-          }
+          if (part.type === 'finish') finish = part
+          const piece =
+            part.type === 'text-delta'
+              ? thoughts.add(part.delta)
+              : part.type === 'finish'
+                ? thoughts.end(part.finishReason.unified === 'length')
+                : ''
+          passed += piece
+          if (piece !== '') yield piece
         }
       } catch (error) {
         throw isCatalogued(error) ? error : faultOf(error, signal)
       }
-      if (empty || !finished) throw new ProviderError('invalid-answer')
-      return { outputTokens }
+      if (endsUnopenedThought(passed)) unopened.add(request.model)
+      // The SDK also finishes streams that broke off; a raw reason exists only when the provider finished the stream.
+      if (passed === '' || !finish?.finishReason.raw || hasFailed(finish.finishReason))
+        throw new ProviderError('invalid-answer')
+      return { outputTokens: tokensOf(finish.usage) }
     },
 
     async object(request: ObjectRequest, signal) {
@@ -105,7 +122,7 @@ export function createProvider({ models, pricing, load }: ProviderSettings): AiP
       if (finishReason.unified === 'length') throw new ProviderError('invalid-answer')
       const object = jsonIn(textOf(content))
       if (object === undefined) throw new ProviderError('invalid-answer')
-      return { object, outputTokens: usage.outputTokens.total ?? null }
+      return { object, outputTokens: tokensOf(usage) }
     },
 
     async image(request, signal) {
@@ -172,6 +189,14 @@ function jsonSystem({ system, schema }: ObjectRequest, schemaInPrompt: boolean):
   const shape = schema && schemaInPrompt ? `It must match this JSON Schema: ${JSON.stringify(schema)}` : null
   return [system, rule, shape].filter(Boolean).join('\n\n')
 }
+
+type Finish = Extract<LanguageModelV4StreamPart, { type: 'finish' }>
+
+/** Some gateways report the failure of the server behind them as the reason of the end, with what had been generated. */
+const hasFailed = ({ unified, raw }: Finish['finishReason']) => unified === 'error' || raw === 'error'
+
+/** Returns the counted tokens. A count of zero for an answer is that of a server which does not count. */
+const tokensOf = ({ outputTokens: { total = 0 } }: Finish['usage']): number | null => (total > 0 ? total : null)
 
 const textOf = (content: readonly { type: string; text?: string }[]): string =>
   content.map((part) => (part.type === 'text' ? (part.text ?? '') : '')).join('')

@@ -10,11 +10,13 @@ const LONGEST_CLOSING = '</reasoning>'.length
  */
 const CLOSING_ALONE = /<\/think(?:ing)?>[ \t]*(?:\r?\n|$)/i
 
-/** Returns a text without the thoughts before its answer, and whether the first one had no opening. */
-export function withoutThoughts(text: string): { answer: string; unopened: boolean } {
-  const closing = OPENING.test(text) ? null : CLOSING_ALONE.exec(text)
-  const thoughts = new LeadingThoughts(closing !== null)
-  return { answer: thoughts.add(text) + thoughts.end(), unopened: closing !== null }
+/** Whether a text begins with a thought that has an end and no beginning. */
+export const endsUnopenedThought = (text: string): boolean => !OPENING.test(text) && CLOSING_ALONE.test(text)
+
+/** Returns a text without the thoughts before its answer. */
+export function withoutThoughts(text: string): string {
+  const thoughts = new LeadingThoughts(endsUnopenedThought(text))
+  return thoughts.add(text) + thoughts.end()
 }
 
 /**
@@ -62,9 +64,14 @@ export class LeadingThoughts {
     }
   }
 
-  /** Ends the text. @returns what was held back and belongs to the answer */
-  end(): string {
-    if (this.#state === 'thought') return this.#unopened?.join('') ?? ''
+  /**
+   * Ends the text.
+   *
+   * @param cut whether it is incomplete, so that an unopened thought may still have had its end
+   * @returns what was held back and belongs to the answer
+   */
+  end(cut = false): string {
+    if (this.#state === 'thought') return cut ? '' : (this.#unopened?.join('') ?? '')
     return this.#state === 'start' ? this.#answer() : ''
   }
 
