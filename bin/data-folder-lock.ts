@@ -50,7 +50,7 @@ export async function joinDataFolder(dataDir: string): Promise<{ release(): void
   return { release: () => lock?.release() }
 }
 
-/** The processes of a supervisor that was killed end by themselves. Waits until they have. */
+/** The processes of a supervisor that was killed end on their own. Waits until they have. */
 async function waitForRemains({ dataDir, shutdownSeconds }: TakenPlaces): Promise<void> {
   const file = join(dataDir, SHARED_LOCK)
   if (!existsSync(file)) return

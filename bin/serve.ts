@@ -151,7 +151,7 @@ function supervisorSettings({ config, drivers }: LoadedConfig, count: number): S
 }
 
 /**
- * Replaces this program by a supervisor. It begins anew where the system can do that, since reading the configuration has
+ * Replaces this program by a supervisor. It replaces the process where the system can do that, since reading the configuration has
  * loaded the whole platform, which a supervisor does not need.
  */
 async function becomeSupervisor(settings: SupervisorSettings, installation: Installation): Promise<void> {

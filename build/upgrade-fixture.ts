@@ -24,7 +24,7 @@ import { plugins } from '../plugins/index.ts'
 import { publishAt } from '../test/kit/remote-game.ts'
 
 const root = resolve(import.meta.dirname, '..')
-/** Tables with values sealed or started by the ended process, or created anew at each start. */
+/** Tables with values sealed or started by the ended process, or created again at each start. */
 const NOT_KEPT = new Set(['oauth_signing_keys', 'idempotent_answers', 'background_jobs', 'setup_links'])
 /** Since this migration a hosted game has no stored address; before, it stored the address of its creation. */
 const ADDRESSES = '2026_11_23_addresses'

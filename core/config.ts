@@ -106,7 +106,7 @@ export const kernelSections = {
         maxItems: 50,
         examples: [['http://localhost:8080']],
         description:
-          'Addresses that the portal or the Studio had before; whoever comes there is led to the present one.',
+          'Addresses that the portal or the Studio had before; visitors are redirected to the present one.',
       }),
       name: Type.String({ default: 'Gameyard', minLength: 1, maxLength: 60, description: 'Name shown on every page.' }),
       legal: Section(
@@ -298,7 +298,7 @@ export const kernelLimits = {
     default: 32,
     minimum: 1,
     description:
-      'Connections of one address that take nothing of their answer, or go on with a body that was answered; those that do longest are cut off. Not counted for trusted proxies (trustProxy).',
+      'Connections of one address that do not read their answer, or go on with a body that was answered; those that do longest are cut off. Not counted for trusted proxies (trustProxy).',
   }),
   connectionsPerAddress: Type.Integer({
     default: 512,

@@ -77,7 +77,7 @@ export interface KernelParts {
   takeDataFolder?: () => Promise<{ release(): void } | null>
   /** Called once the database answers and before any write. An error ends the start. */
   refuse?: (database: Pick<DatabaseDriver, 'query'>) => Promise<void>
-  /** How servers listen; by themselves when absent. */
+  /** How servers listen; each on its own when absent. */
   ports?: Ports | undefined
   /** The place of this process among those of this machine; absent when it is alone. */
   siblings?: Siblings | undefined

@@ -123,7 +123,7 @@ async function trust(player: string, { off, ...options }: TrustOptions, installa
   await withTrust(options, installation, async ({ administration, find }) => {
     const { id, name } = await find(player)
     await administration.setTrusted(id, !off, commandActor())
-    console.log(off ? `${name} is not trusted any more.` : `${name} publishes games without approval now.`)
+    console.log(off ? `${name} is no longer trusted.` : `${name} publishes games without approval now.`)
   })
 }
 

@@ -51,7 +51,7 @@ Examples:
     .addOption(choice('--format <how>', 'how scores are shown', ['number', 'milliseconds', 'seconds']))
     .option('--decimals <number>', 'how many decimals a score keeps, 0 to 6')
     .addOption(choice('--keep <which>', "which of a player's scores counts", ['best', 'last', 'sum']))
-    .addOption(choice('--reset <when>', 'when it begins anew, in UTC', ['never', 'daily', 'weekly', 'monthly']))
+    .addOption(choice('--reset <when>', 'when it resets, in UTC', ['never', 'daily', 'weekly', 'monthly']))
     .option('--min <score>', 'the least score that is accepted; none: any')
     .option('--max <score>', 'the greatest score that is accepted; none: any')
     .addOption(choice('--writers <who>', 'who submits scores', ['players', 'room']))
@@ -109,7 +109,7 @@ async function set(client: Client, gameId: string, id: string, options: SetOptio
     [
       `${terminal.style('bold', board.title)}  ${terminal.style('dim', board.id)}`,
       `  The ${board.order === 'desc' ? 'highest' : 'lowest'} score is best; of each player the ${KEPT[board.keep]} counts.`,
-      `  ${board.reset === 'never' ? 'It never begins anew.' : `It begins anew ${board.reset}, in UTC.`}`,
+      `  ${board.reset === 'never' ? 'It never resets.' : `It resets ${board.reset}, in UTC.`}`,
     ].join('\n'),
   )
 }

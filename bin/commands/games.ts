@@ -296,7 +296,7 @@ async function pin(client: Client, id: string, pinned: boolean): Promise<void> {
   const api = await client.api()
   const deploy = await api.patch<{ id: string }>(`/api/deploy/${encodeURIComponent(id)}`, { pinned })
   client.terminal.result(deploy, () =>
-    pinned ? `${deploy.id} is pinned: it stays however many come after it.` : `${deploy.id} is not pinned any more.`,
+    pinned ? `${deploy.id} is pinned: it stays however many come after it.` : `${deploy.id} is no longer pinned.`,
   )
 }
 

@@ -24,11 +24,11 @@ export function configure(command: Command, installation: Installation): void {
     .addHelpText(
       'after',
       `
-Examples, for whoever hosts a platform:
+Examples, to host a platform:
   gameyard init
   gameyard init --preset lan-jam
 
-Examples, for whoever makes a game:
+Examples, to make a game:
   gameyard init --game duo --folder dist
   gameyard init --room                            rooms in which a script of yours decides
   gameyard deploy dist --create                   makes the game and its gameyard.json in one go`,

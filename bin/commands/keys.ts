@@ -15,11 +15,11 @@ const WHICH: Record<string, KeyGroup[]> = {
 /** The message about the previous keys. */
 const AFTERWARDS: Record<KeyGroup, { overlap: string; now: string }> = {
   signing: {
-    overlap: 'Id tokens are signed with the next key. The one before stays published for a day.',
-    now: 'Id tokens are signed with a new key. None of those before is published any more.',
+    overlap: 'Id tokens are signed with the next key. The former one stays published for a day.',
+    now: 'Id tokens are signed with a new key. Former keys are no longer published.',
   },
   sessions: {
-    overlap: 'Sign-ins to games get a new key. Those of before stay good until they end by themselves, within 7 days.',
+    overlap: 'Sign-ins to games get a new key. Existing ones stay valid until they expire, within 7 days.',
     now: 'Sign-ins to games have ended. Players who are signed in to the platform come back in with one press.',
   },
 }
@@ -35,12 +35,12 @@ Examples:
   gameyard keys rotate sessions --now`,
     )
   withFileOptions(keys.command('rotate'))
-    .summary('begin new keys')
+    .summary('replace keys with new ones')
     .description(
-      'Begins new keys, also while the platform runs: every node takes them within a second. What the keys before have signed or sealed stays good until it ends by itself; with --now it ends at once, for keys that were stolen.',
+      'Replaces keys with new ones, also while the platform runs: every node uses them within a second. What the former keys have signed or sealed stays valid until it expires. With --now it becomes invalid at once, for keys that were stolen.',
     )
     .argument('[which]', 'signing (of id tokens), sessions (of games) or all', which, 'all')
-    .option('--now', 'end the keys before at once')
+    .option('--now', 'make the former keys invalid at once')
     .option('--json', 'as JSON')
     .addHelpText(
       'after',

@@ -6,7 +6,7 @@ export function configure(command: Command, installation: Installation): void {
   command
     .description(
       'Connects a coding assistant to a platform: serves the Model Context Protocol on standard input and output, ' +
-        'with the sign-in of `gameyard login`. Assistants start it by themselves; see the guide "Coding assistants".',
+        'with the sign-in of `gameyard login`. Assistants start it on their own; see the guide "Coding assistants".',
     )
     .option('--url <address>', 'the platform (default: $SERVICE_BASE_URL, gameyard.json, the last sign-in)')
     .addHelpText(

@@ -30,7 +30,7 @@ Examples:
   command('list', 'list scores, the best first', 'Lists the scores of a board, the best first.')
     .addOption(new Option('--limit <number>', 'at most so many').argParser(positive).default(20))
     .addOption(
-      new Option('--period <which>', 'of a board that begins anew')
+      new Option('--period <which>', 'of a board that resets')
         .choices(['current', 'previous', 'all'])
         .default('current'),
     )

@@ -45,7 +45,7 @@ export async function certificateFiles({ listen, portal, studio, games }: Config
   const days = daysLeft(pair.cert, new Date())
   if (days < EXPIRY_WARNING_DAYS) {
     const message = `the certificate in ${listen.tls.cert} ${endsIn(days)}`
-    const hint = 'Renew it; the platform takes the new files by itself.'
+    const hint = 'Renew it; the platform reads the new files automatically.'
     return [{ name, status: days < 0 ? 'failed' : 'warning', message, hint }]
   }
   const hosts = [portal.url, studio.url].map((url) => new URL(url).hostname)

@@ -188,7 +188,7 @@ async function bus(loaded: LoadedConfig): Promise<Check> {
 async function mail(loaded: LoadedConfig): Promise<Check> {
   const { driver } = loaded.config.mail as { driver: string }
   if (driver === 'log') {
-    const hint = 'Then players cannot reset a password by themselves. Set mail: { driver: smtp, url, from }.'
+    const hint = 'Players then cannot reset their passwords. Set mail: { driver: smtp, url, from }.'
     return warning('Mail', 'messages are only written to the log', hint)
   }
   const instance = await openDriver<Mail>(loaded, 'mail', loaded.config.dataDir)
@@ -235,7 +235,7 @@ function proxy({ portal: { url }, trustProxy, listen }: LoadedConfig['config']):
       'Name the addresses of your proxy: trustProxy: [127.0.0.1]',
     )
   if (listen.tls.cert)
-    return ok('Proxy', trustProxy === false ? 'none; https by itself' : `trusts ${[trustProxy].flat().join(', ')}`)
+    return ok('Proxy', trustProxy === false ? 'none; own https' : `trusts ${[trustProxy].flat().join(', ')}`)
   if (url.startsWith('https:') && trustProxy === false) {
     const hint = 'Without its address all visitors look like one: trustProxy: [127.0.0.1]'
     return warning('Proxy', 'https comes from a proxy that is not trusted', hint)

@@ -35,7 +35,7 @@ export function createAuth(settings: AuthSettings = {}): NextAuth {
     GET: answer,
     POST: answer,
     async getSession(request) {
-      // The headers precede the settings: whoever asks for them tells `next build` not to prerender this page or route.
+      // The headers precede the settings: asking for them tells `next build` not to prerender this page or route.
       const current = request ? headersOf(request) : await (await import('next/headers.js')).headers()
       return core().getSession(current as Headers)
     },

@@ -52,7 +52,7 @@ export class Sessions {
   }
 
   /**
-   * Returns the `Set-Cookie` headers that renew a session which is more than a day old, so that whoever plays every week
+   * Returns the `Set-Cookie` headers that renew a session which is more than a day old, so that a player who returns every week
    * stays signed in; none for any other. On plain http at `localhost` the form of the cookie depends on whether the page
    * is in a frame, which the request of a script does not say, so a session is not renewed there.
    */

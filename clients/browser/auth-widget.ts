@@ -1,6 +1,6 @@
 /**
  * The sign-in widget: a button, or the player's name, in a corner of the game. The platform adds it to the pages of the
- * games it hosts. It requires nothing of the page and changes nothing there.
+ * games it hosts. It requires nothing from the page and changes nothing there.
  *
  * A game may restyle it with custom properties on `service-auth` or any ancestor:
  *   --auth-widget-inset (e.g. `auto auto 12px 12px`), --auth-widget-background, --auth-widget-color,

@@ -7,7 +7,7 @@
  *   room.send('move', { x, y })
  *   room.state.set('score', 3)
  *
- * The room reconnects by itself, and replays missed messages where the server still has them. It implements protocol 1,
+ * The room reconnects automatically, and replays missed messages where the server still has them. It implements protocol 1,
  * and runs in pages and in workers.
  */
 

@@ -65,7 +65,7 @@ function parse(text: string, file: string): Project {
   const invalid = (what: string) =>
     new CliError(`${file} is not valid: ${what}.`, {
       code: 'project',
-      hint: 'It looks like { "gameId": "gam_…", "folder": "dist" }; `gameyard init --game SLUG --force` writes it anew.',
+      hint: 'It looks like { "gameId": "gam_…", "folder": "dist" }; `gameyard init --game SLUG --force` writes a new one.',
     })
   let value: Partial<Record<string, unknown>>
   try {

@@ -57,7 +57,7 @@ interface Parts<Blob extends Digested> {
  * ranges. The least recently used files are removed first.
  *
  * Files are named by digest and verified as they are written, so they never become stale. Losing the folder loses no
- * data. Processes of one machine may share the folder. Each removes files by their last use, whoever made them; together
+ * data. Processes of one machine may share the folder. Each removes files by their last use, no matter which made them; together
  * they may exceed the size by what they copy within a minute.
  */
 export class DiskCache<Blob extends Digested = Digested> implements Blobs<Blob> {

@@ -149,7 +149,7 @@ export function sendError(
   reply.header('cache-control', 'no-store')
   if (wantsPage(request)) {
     const page = request.routeOptions.config.page
-    // Whoever is signed in, or sends a wrong token each time, would come back from the sign-in to the same error.
+    // A player who is signed in, or a client that sends a wrong token each time, would come back from the sign-in to the same error.
     const comesBack = request.principal !== null || isOurs(request.headers.authorization)
     if (page && error.statusCode === 401 && app.auth.signInPath && !comesBack)
       return redirectToSignIn(app, request, reply)

@@ -37,7 +37,7 @@ export class Images {
   ): Promise<Buffer> {
     const answer = await this.#pool.run(task, { ...by, longestMs: LONGEST_MS }).catch((error) => {
       if (error instanceof WorkTookTooLong) {
-        throw new ImageRefusal(`This picture takes longer than ${LONGEST_MS / 1000} seconds to decode; save it anew.`)
+        throw new ImageRefusal(`This picture takes longer than ${LONGEST_MS / 1000} seconds to decode; save it again.`)
       }
       if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') throw new ImageRefusal('This picture takes too much memory.')
       throw error

@@ -12,7 +12,7 @@ export interface NewJob {
   key?: string
   /**
    * Whose work it is, usually the id of a player, at most 100 characters. Owners take turns, so that many jobs of one
-   * do not delay those of another. `PLATFORM` for work of nobody.
+   * do not delay those of another. `PLATFORM` for work of no player.
    */
   owner: string
   /** Any value that survives JSON. */

@@ -37,7 +37,7 @@ export interface WorkOptions {
    * refuses nothing that an idle one would do. A worker that waits ends after ten times as long.
    */
   longestMs?: number
-  /** Whoever causes the work, such as the id of a player. An owner has one running task, and one in the background. */
+  /** The cause of the work, such as the id of a player. An owner has one running task, and one in the background. */
   owner?: string | undefined
   /** Nobody waits for the result, so every other task goes first. */
   background?: boolean

@@ -49,7 +49,7 @@ export async function openLocalAuthority(
   const [certificate] = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----\n?/.exec(kept) ?? []
   const [, key] = new RegExp(`-----BEGIN ${LABEL}-----([\\s\\S]+?)-----END ${LABEL}-----`).exec(kept) ?? []
   if (!certificate || !key)
-    throw new StartupError(`The file ${file} is damaged; restore it, or remove it to make anew.`)
+    throw new StartupError(`The file ${file} is damaged; restore it, or remove it to create a new one.`)
   const issuer = new x509.X509Certificate(certificate)
   const signingKey = await crypto.subtle.importKey('pkcs8', Buffer.from(key, 'base64'), ALGORITHM, false, ['sign'])
   const own = new X509Certificate(certificate)

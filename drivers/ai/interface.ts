@@ -89,7 +89,7 @@ export class ProviderError extends defineError('upstream_error', 502, '%s') {
 
 const FAULTS = {
   refused: 'The AI provider refused this request. Try another prompt or model.',
-  misconfigured: 'The AI provider does not accept this server. Tell whoever runs it.',
+  misconfigured: 'The AI provider does not accept this server. Tell its administrator.',
   busy: 'The AI provider is busy. Try again later.',
   unreachable: 'The AI provider does not answer.',
   failed: 'The AI provider failed. Try again.',

@@ -83,7 +83,7 @@ export function testBlenderDriver({ name, create, leftovers, mounts = ownMounts 
       await nothingIsLeft(t)
     })
 
-    await t.test('nothing of the machine, of another run or of the network can be reached', async (t) => {
+    await t.test('a script reaches neither the machine, nor another run, nor the network', async (t) => {
       const secret = randomBytes(12).toString('hex')
       process.env.BLENDER_CONFORMANCE_SECRET = secret
       t.teardown(() => {

@@ -193,7 +193,7 @@ export function testBusDriver({ name, create, destroy, supports }: BusSubject): 
       await bus.keepAlive(ada, 1)
       await until(async () => (await other.acquire(key, bob)).holder === bob)
       const second = await other.acquire(key, bob)
-      t.equal(second.holder, bob, 'whoever does not say that it lives loses it')
+      t.equal(second.holder, bob, 'a holder that does not renew it loses it')
       t.ok(second.fence > first.fence, `${second.fence} > ${first.fence}`)
       t.equal(await bus.keepAlive(ada, 60_000), false)
       t.same(await bus.acquire(key, ada), second)
@@ -225,11 +225,11 @@ export function testBusDriver({ name, create, destroy, supports }: BusSubject): 
       t.equal(await bus.append(key, 5, ['Grüße 🎮\u0000"'], 60_000), true)
       t.same(await other.load(key), { fence: 5, texts: ['first', 'a', '', 'Grüße 🎮\u0000"'] })
       t.equal(await other.save(key, 7, 'taken over', 60_000), true)
-      t.equal(await bus.append(key, 5, ['late'], 60_000), false, 'the holder of before is told')
+      t.equal(await bus.append(key, 5, ['late'], 60_000), false, 'the former holder is told')
       t.equal(await bus.save(key, 5, 'late', 60_000), false)
       t.same(await bus.load(key), { fence: 7, texts: ['taken over'] })
-      t.equal(await other.save(key, 7, 'anew', 60_000), true, 'a holder replaces its own')
-      t.same(await bus.load(key), { fence: 7, texts: ['anew'] })
+      t.equal(await other.save(key, 7, 'again', 60_000), true, 'a holder replaces its own')
+      t.same(await bus.load(key), { fence: 7, texts: ['again'] })
     })
 
     await t.test('a record goes when its time is over, or with its lease', async (t) => {

@@ -73,7 +73,7 @@ type Listener = (message: string) => void
 /**
  * A bus over one Redis (6 or later, or Valkey), shared by every node with the same `url` and `keyPrefix`.
  *
- * It reconnects and resubscribes by itself. While the server is unavailable operations fail at once instead of
+ * It reconnects and resubscribes automatically. While the server is unavailable operations fail at once instead of
  * queueing: a late event, or a late count for a request that has been answered, would only do harm.
  */
 export default defineDriver({

@@ -12,7 +12,7 @@ export interface CheckpointRequest {
 
 /**
  * The length of the write-ahead log in pages at which a commit itself copies it into the database. That commit, and
- * whoever waits behind it, takes the longest of all. A longer log makes it rarer, and little slower, since most pages
+ * a writer that waits behind it, takes the longest of all. A longer log makes it rarer, and little slower, since most pages
  * recur in the log; readers look up one index for each 4,062 pages.
  */
 const OWN_PAGES = 4000

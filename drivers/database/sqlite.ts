@@ -194,7 +194,7 @@ class SqliteDatabase implements DatabaseDriver {
     if (error instanceof StorageFull) return `${file} can't be used (the disk is full); make room on it.`
     if (fresh) return `${file} can't be made (${message}); check that its folder may be written to.`
     return /^SQLITE_(CORRUPT|NOTADB)/.test(code)
-      ? `${file} is damaged (${message}); restore a backup, or move the file away to begin anew.`
+      ? `${file} is damaged (${message}); restore a backup, or move the file away to start over.`
       : `${file} can't be used (${message}); check that this user may write to it and its folder.`
   }
 

@@ -122,7 +122,7 @@ export interface Storage {
   verifyRelay(url: string, expected: Expected): boolean
   /**
    * Completes a presigned upload: verifies the bytes and makes them a blob. Repeating the call is no error, and neither
-   * is an existing blob, whoever stored it. Owners who may not have each other's bytes must therefore not share a key.
+   * is an existing blob, no matter who stored it. Owners who may not have each other's bytes must therefore not share a key.
    *
    * @throws BlobNotFound when nothing was uploaded
    * @throws DigestMismatch when other bytes were uploaded; they are deleted

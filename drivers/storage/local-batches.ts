@@ -10,7 +10,7 @@ import { forEach, placeFiles } from './place-files.ts'
 
 /** The folders of a storage, and the way from a key to its file. */
 export interface BatchFolders {
-  /** Holds the journals of batches whose blobs may not be durable by themselves yet. */
+  /** Holds the journals of batches whose blobs may not be durable on their own yet. */
   journals: string
   /** Holds incomplete files. */
   incoming: string

@@ -63,7 +63,7 @@ export class AssetStore {
     return this.#records.peek(idOrSlug)
   }
 
-  /** Reads an asset from the database, whoever the viewer is. @throws NotFound */
+  /** Reads an asset from the database, for any viewer. @throws NotFound */
   async get(idOrSlug: string): Promise<AssetRecord> {
     const asset = await this.#read(idOrSlug)
     if (!asset) throw new NotFound('asset')

@@ -31,7 +31,7 @@ deploy_files (pass basedOn, so that nobody's work is lost). Then tell me what yo
     argument: { name: 'game', description: "The game's id or slug." },
     write: async (caller, game) =>
       `${await integration(caller, game)}
-Make this a game for several players: whoever opens it joins the room "lobby" and sees the others move. Read the guide
+Make this a game for several players: everyone who opens it joins the room "lobby" and sees the others move. Read the guide
 first (docs_search "rooms", "room scripts"), then the files of the game, change only what is needed, and publish with
 deploy_files (pass basedOn). Then tell me how to try it with two browsers.`,
   },

@@ -23,7 +23,7 @@ export const HistoryLimits = {
     minimum: 1,
     maximum: 100_000,
     description:
-      'Deploys of a game that were live before and can be put live again; older ones go by themselves, previews after 30 days.',
+      'Deploys of a game that were live before and can be put live again; older ones are deleted, previews after 30 days.',
   }),
 }
 

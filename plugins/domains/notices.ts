@@ -21,7 +21,7 @@ export const verifiedNotice = ({ name, game, page }: About): Notice => ({
 export const failingNotice = ({ name, game, page }: About, offAt: Date): Notice => ({
   subject: `${name} is about to stop leading to ${game.title}`,
   text: `The TXT record that proves ${name} to be yours has gone from the DNS. Until ${offAt.toUTCString()} nothing
-changes; then ${game.title} is not served there any more. To keep it there, put the record back:
+changes; then ${game.title} is no longer served there. To keep it there, put the record back:
 
 ${page}
 
@@ -30,9 +30,9 @@ If you have given the domain up, there is nothing to do.
 })
 
 export const offNotice = ({ name, game, page }: About): Notice => ({
-  subject: `${name} does not lead to ${game.title} any more`,
-  text: `The proof for ${name} stayed away from the DNS, so ${game.title} is not served there any more. It is at its other
-addresses as before. With the record back in the DNS it comes back by itself:
+  subject: `${name} no longer leads to ${game.title}`,
+  text: `The proof for ${name} stayed away from the DNS, so ${game.title} is no longer served there. It is at its other
+addresses as before. With the record back in the DNS it comes back automatically:
 
 ${page}
 `,

@@ -132,7 +132,7 @@ export class Drafts {
       const revision = draft.files.get(path)?.revision ?? 0
       const isThere = Boolean(known?.sha256)
       if (expected.absent && isThere) throw this.#conflict(draft, path)
-      // Whoever sends a text again whose answer was lost has seen an earlier revision.
+      // A client that sends a text again because the answer was lost has seen an earlier revision.
       if (known?.sha256 === content.sha256) return { revision, now: draft.now }
       if ((expected.revision ?? revision) !== revision) throw this.#conflict(draft, path)
       this.#mustFit(draft, path)

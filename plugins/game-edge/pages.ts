@@ -50,7 +50,7 @@ export const closedPage = (title: string, manageUrl: string): string =>
 export const suspendedPage = (portalUrl: string): string =>
   document(
     'This game is suspended',
-    `<p>The people who look after this platform have taken it offline. Whoever made it finds the reason in its dashboard.</p><p><a class="act" href="${escapeHtml(portalUrl)}/" target="_top">Find another game</a></p>`,
+    `<p>The people who look after this platform have taken it offline. Its maker finds the reason in the dashboard of the game.</p><p><a class="act" href="${escapeHtml(portalUrl)}/" target="_top">Find another game</a></p>`,
   )
 
 /** The page of a failed sign-in. */
@@ -64,7 +64,7 @@ export const signInFailedPage = (message: string): string =>
 export const signInWindowPage = (script: string): string =>
   document(
     'Signing you in',
-    `<p data-step="window">If this window does not close by itself, close it and go back to the game.</p><p><a href="/">Play in this window</a></p>`,
+    `<p data-step="window">If this window does not close automatically, close it and go back to the game.</p><p><a href="/">Play in this window</a></p>`,
     `<script type="module" src="${script}"></script>`,
   )
 

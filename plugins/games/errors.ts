@@ -1,6 +1,6 @@
 import { defineError } from '../../core/errors.ts'
 
-export const Suspended = defineError('suspended', 451, 'This game is suspended by whoever looks after this platform.')
+export const Suspended = defineError('suspended', 451, 'The administrators of this platform have suspended this game.')
 export const NotWaiting = defineError(
   'not_waiting',
   409,

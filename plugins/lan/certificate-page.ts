@@ -83,7 +83,7 @@ const devices = (name: string, url: string, host: string) => [
         title: 'Install it',
         body: html`Install Certificate → Current User → “Place all certificates in the following store” → <strong>Trusted Root Certification Authorities</strong>.`,
       },
-      { title: 'Start the browser anew', body: 'Edge, Chrome and Firefox know it then.' },
+      { title: 'Restart the browser', body: 'Edge, Chrome and Firefox know it then.' },
     ],
   },
   {

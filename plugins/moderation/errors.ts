@@ -4,7 +4,7 @@ export const OwnThing = defineError('own_thing', 409, 'This is your own. You can
 export const NothingOpen = defineError(
   'nothing_open',
   409,
-  'No report about this is open any more. Somebody else may have decided.',
+  'All reports about this are closed. Somebody else may have decided.',
 )
 export const OwnCase = defineError(
   'own_case',

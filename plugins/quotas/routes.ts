@@ -18,7 +18,7 @@ export const routes: Routes = async (app) => {
       config: { auth: { scope: 'games:read', accepts: TOKENS_AND_SESSION }, rateLimit: USAGE_RATE_LIMIT },
       constraints,
       schema: {
-        summary: 'What you may have, what you have, and what takes most room',
+        summary: 'Your limits, your usage, and your largest items',
         tags: ['usage'],
         response: { 200: Usage },
       },

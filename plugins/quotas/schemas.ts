@@ -73,7 +73,7 @@ export type StoredThing = Static<typeof StoredThing>
 export const Usage = Type.Object({
   quotas: Quotas,
   kinds: Type.Array(KindBytes, { description: 'What the bytes belong to, most first.' }),
-  largest: Type.Array(StoredThing, { description: 'What takes room, largest first; a hundred at most.' }),
+  largest: Type.Array(StoredThing, { description: 'The largest items, largest first; at most a hundred.' }),
 })
 export type Usage = Static<typeof Usage>
 

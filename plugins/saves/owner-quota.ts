@@ -47,7 +47,7 @@ export class OwnerQuota {
         if (game) await this.#parts.quotas.mustHaveRoom(game.ownerId)
       } catch (error) {
         if (!isPlatformError(error) || error.code !== 'quota_exceeded') throw error
-        const text = 'The storage of whoever made this game is full, so this cannot be saved here now.'
+        const text = 'The storage of the maker of this game is full, so this cannot be saved now.'
         throw new QuotaExceeded(text).with({ body: error.body ?? {} })
       }
       return true

@@ -349,7 +349,7 @@ function mustHold(conditions: Conditions, current: CurrentRow | null): void {
   if (holds(conditions, live?.version ?? null)) return
   const text = live
     ? `The save has changed: it is at version ${live.version} now.`
-    : 'There is no such save any more, so the version does not match.'
+    : 'The save no longer exists, so the version does not match.'
   throw new SaveConflict(text).with({
     body: { version: live?.version ?? null, updatedAt: live ? new Date(live.updatedAt).toISOString() : null },
   })

@@ -18,7 +18,7 @@ export const TooManyBoards = defineError('too_many_boards', 409, 'A game has at 
 export const BoardHasScores = defineError(
   'board_has_scores',
   409,
-  'This board has scores, so its %s cannot change; remove the board to begin anew.',
+  'This board has scores, so its %s cannot change; remove the board to start over.',
 )
 export const OtherPlayer = defineError(
   'other_player',

@@ -193,7 +193,7 @@ function readCursor(cursor: string): Position {
   throw new InvalidRequest('The cursor is not of this list; begin with the first page.')
 }
 
-/** A board that never begins anew has one period, and none before it. */
+/** A board that never resets has one period, and none before it. */
 function periodNamed(name: PeriodName, current: number): number {
   if (name === 'all') return ALL_TIME
   return name === 'current' ? current : current === ALL_TIME ? NO_PERIOD : current - 1

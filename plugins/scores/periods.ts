@@ -1,6 +1,6 @@
 const DAY_MS = 86_400_000
 
-/** When a board begins anew. */
+/** When a board resets. */
 export type Reset = 'never' | 'daily' | 'weekly' | 'monthly'
 
 /** The number of the ranking of all time. Every other period has a greater number. */

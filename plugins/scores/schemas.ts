@@ -24,7 +24,7 @@ const fields = {
   decimals: Type.Integer({ minimum: 0, maximum: 6, description: 'How many decimals a score keeps.' }),
   keep: words(['best', 'last', 'sum'], { description: "Which of a player's scores counts." }),
   reset: words(['never', 'daily', 'weekly', 'monthly'], {
-    description: 'When the board begins anew, in UTC: at 00:00, on Monday, on the first day.',
+    description: 'When the board resets, in UTC: at 00:00, on Monday, on the first day.',
   }),
   min: Bound('The least score that is accepted; null: any.'),
   max: Bound('The greatest score that is accepted; null: any.'),
@@ -83,7 +83,7 @@ export const EntryParams = Type.Object({ id: GameId, boardId: AnyBoardId, player
 
 export const PERIODS = ['current', 'previous', 'all'] as const
 export type PeriodName = (typeof PERIODS)[number]
-const Period = words(PERIODS, { default: 'current', description: 'Of a board that begins anew; all: of all time.' })
+const Period = words(PERIODS, { default: 'current', description: 'Of a board that resets; all: of all time.' })
 
 const paging = {
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Entries a page.' }),
@@ -102,7 +102,7 @@ export type GameScoresQuery = Static<typeof GameScoresQuery>
 
 const NullableInstant = Type.Union([Type.String({ format: 'date-time' }), Type.Null()])
 const PeriodEnd = Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-  description: 'When the board begins anew; null: never.',
+  description: 'When the board resets; null: never.',
 })
 
 export const Entry = Type.Object({

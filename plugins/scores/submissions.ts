@@ -72,7 +72,7 @@ export class Submissions {
       try {
         const results = await runWithoutCaller(() =>
           this.#parts.db.groupCommit(async (statements) => {
-            // Whoever arrived while this waited for its turn takes part.
+            // Scores that arrived while this waited for its turn are included.
             batch = takeBatch(queue)
             const submissions = batch.map(({ submission }) => submission)
             const players = submissions.map(({ playerId }) => playerId)
@@ -331,7 +331,7 @@ async function noteSubmissions(
 const named = (batch: readonly Submission[]): (Submission & { id: string })[] =>
   batch.filter((submission): submission is Submission & { id: string } => submission.id !== null)
 
-/** Stores scores that changed, and those that were hidden: whoever plays again is shown again. */
+/** Stores scores that changed, and those that were hidden: a player who plays again is shown again. */
 async function writeEntries(
   statements: Statements,
   { key: board, fields: { order } }: StoredBoard,

@@ -53,7 +53,7 @@ export const STARTERS: readonly Starter[] = [
     name: 'three',
     title: 'Paper Plane',
     summary: 'Fly a paper plane through the rings. Three missed rings end the flight.',
-    shows: '3D with three.js. Its leaderboard begins anew every day.',
+    shows: '3D with three.js. Its leaderboard resets every day.',
     tags: ['3d', 'flying'],
     files: ['index.html', 'game.js'],
     engine: {
@@ -66,7 +66,7 @@ export const STARTERS: readonly Starter[] = [
   {
     name: 'rooms',
     title: 'Fireflies',
-    summary: 'Catch fireflies with everybody who is here. Whoever has ten first wins the round.',
+    summary: 'Catch fireflies with everybody who is here. The first with ten wins the round.',
     shows: 'Rooms: two players or more see each other move.',
     tags: ['multiplayer'],
     files: ['index.html', 'game.js'],

@@ -26,7 +26,7 @@ export function restore(room, data) {
   for (const result of room.state.get('results')) record(room, result)
 }
 
-/** A player has one place: whoever comes again, in another tab perhaps, gives up the former one. */
+/** A player has one place. In another tab perhaps, the same player gives up the former one. */
 export function join(room, player) {
   for (const { id, sub } of room.players) if (sub === player.sub && id !== player.id) room.kick(id, 'replaced')
   room.state.set('players', { ...room.state.get('players'), [player.id]: newPlayer(player) })

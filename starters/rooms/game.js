@@ -2,7 +2,7 @@
 import { join } from '/__service/multiplayer.js'
 
 const SIZE = 600 // The meadow is a square, on every screen.
-const ENOUGH = 10 // Whoever has so many fireflies first wins the round.
+const ENOUGH = 10 // The first player with so many fireflies wins the round.
 const COLOURS = ['#ff8f6b', '#6ecfb0', '#8fb8ff', '#d9a6ff', '#ffe08a', '#ff9ecb']
 const canvas = document.querySelector('#meadow')
 const pen = canvas.getContext('2d')

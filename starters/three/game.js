@@ -1,4 +1,4 @@
-// Paper Plane: a game in 3D with three.js, and a leaderboard that begins anew every day.
+// Paper Plane: a game in 3D with three.js, and a leaderboard that resets every day.
 import { board } from '/__service/scores.js'
 import * as THREE from './three.module.min.js'
 

@@ -130,13 +130,13 @@ const cases: Case[] = [
   {
     name: 'a damaged page within the database',
     spoil: (data) => page(data, Buffer.alloc(8192, 0xa5), 4096 * 4),
-    says: /^The database file \S+ is damaged \(.+\); restore a backup, or move the file away to begin anew\.$/,
+    says: /^The database file \S+ is damaged \(.+\); restore a backup, or move the file away to start over\.$/,
   },
   {
     name: 'a database cut off',
     long: true,
     spoil: (data) => truncateSync(join(data, 'gameyard.db'), 4096 * 9),
-    says: /^The database file \S+ is damaged \(.+\); restore a backup, or move the file away to begin anew\.$/,
+    says: /^The database file \S+ is damaged \(.+\); restore a backup, or move the file away to start over\.$/,
   },
   {
     name: 'a database of a newer version',

@@ -41,6 +41,6 @@ export class ServerClock {
   }
 }
 
-/** Whether two pings may have measured the same clocks: each is wrong by half of its duration at the most. */
+/** Whether two pings may have measured the same clocks: each is wrong by at most half of its duration. */
 const agree = (one: Ping, other: Ping): boolean =>
   Math.abs(one.offset - other.offset) <= (one.took + other.took) / 2 + ROUNDING_MS

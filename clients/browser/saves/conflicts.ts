@@ -72,7 +72,7 @@ export async function resolveConflict(rules: ConflictRules, entry: Entry & { pen
 /**
  * Notes that a change is on the server. The game may have set another value meanwhile.
  *
- * @returns whether nothing of the save waits any more
+ * @returns whether no change of the save waits any longer
  */
 export async function noteSent(
   store: Store,

@@ -4,7 +4,7 @@ import type { Encoded } from './values.ts'
 export interface JournalEntry {
   /** Unique among all pages. */
   id: string
-  /** The player; null while it was not known who plays. The change is then for whoever the server names. */
+  /** The player; null while it was not known who plays. The change is then for the player whom the server names. */
   account: string | null
   key: string
   /** Null: the save is deleted. */

@@ -7,7 +7,7 @@ const ACCOUNT = 'account'
 /** The longest wait of a call while the last question for the player has found no server. */
 const OFFLINE_MS = 1000
 
-/** Who plays on this device: the answer of the server, or, without a connection, whoever was last. */
+/** Who plays on this device: the answer of the server, or, without a connection, the last player. */
 export class CurrentPlayer {
   /** The signed-in player's id; empty for nobody. */
   account = ''
@@ -52,7 +52,7 @@ export class CurrentPlayer {
   }
 
   /**
-   * Waits until it is known who plays. The saves of whoever was last are shown only without a connection: the next
+   * Waits until it is known who plays. The saves of the last player are shown only without a connection: the next
    * player at a shared computer may have a slow one.
    */
   async settle(): Promise<void> {

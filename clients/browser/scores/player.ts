@@ -3,7 +3,7 @@ import { readSession, type Session } from '../player/session.ts'
 
 const KEY = 'service.scores.player'
 
-/** Who plays on this device: the answer of the server, or, without a connection, whoever was last. */
+/** Who plays on this device: the answer of the server, or, without a connection, the last player. */
 export class ScorePlayer {
   #session: Session | null = null
   #reading: Promise<Session | null> | null = null

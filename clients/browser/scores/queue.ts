@@ -1,6 +1,6 @@
 /** A score that waits for a connection. */
 export interface Queued {
-  /** Names the submission, so that it counts once, whoever sends it and how often. */
+  /** Names the submission, so that it counts once, no matter who sends it and how often. */
   id: string
   name: string
   score: number

@@ -26,7 +26,7 @@ export interface ScoreList {
   /** The number of players on the board, in the period. */
   total: number
   me: Entry | null
-  /** When the board begins anew, in ISO 8601; null: never. */
+  /** When the board resets, in ISO 8601; null: never. */
   periodEndsAt: string | null
   nextCursor: string | null
 }

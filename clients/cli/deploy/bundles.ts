@@ -27,7 +27,7 @@ export interface BundleAddress {
 /** Content is passed to the connection in pieces of about this size. */
 const PIECE_BYTES = 256 * 1024
 
-/** Splits files into those that are sent in bundles and those that are sent by themselves. */
+/** Splits files into those that are sent in bundles and those that are sent one by one. */
 export function splitBySize<Pair extends { file: HashedFile }>(
   pairs: Pair[],
   bundle: BundleAddress | undefined,

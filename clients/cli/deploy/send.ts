@@ -3,7 +3,7 @@ import type { HashedFile } from './hash.ts'
 import { type Upload, type UploadProgress, uploadFiles } from './upload.ts'
 
 /**
- * Uploads files: small ones in bundles, and meanwhile the others by themselves, since the platform waits for its disk
+ * Uploads files: small ones in bundles, and meanwhile the others one by one, since the platform waits for its disk
  * after each. The first failure stops all of it.
  */
 export async function sendFiles(

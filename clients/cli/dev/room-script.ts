@@ -102,7 +102,7 @@ export class DevRoomScript {
     }
   }
 
-  /** A preview that stays, because the platform is away, goes by itself after 30 days. */
+  /** A preview that stays, because the platform is away, is deleted after 30 days. */
   async #discard(deployId: string | null): Promise<void> {
     if (deployId === null) return
     // The command has been stopped, so its own requests are aborted.

@@ -6,14 +6,14 @@ const safePath = (path: string | null): string => (path && /^\/(?![/\\])/.test(p
 /**
  * The page at `/auth/service/start` of a development server. A sign-in ends at the game's own origin, because the
  * portal redirects players to no other. Cookies ignore ports, so a session created there is valid here too when both
- * have the same host name. The page opens the sign-in in another tab and continues by itself.
+ * have the same host name. The page opens the sign-in in another tab and continues automatically.
  *
  * @param origin of the game
  */
 export function signInPage(origin: string, { returnTo, shared }: { returnTo: string | null; shared: boolean }): string {
   const start = `${origin}/auth/service/start?returnTo=%2Fauth%2Fservice%2Fsession`
   const text = shared
-    ? `<p>Sign in in the window that opens; the game here goes on by itself.</p>
+    ? `<p>Sign in in the window that opens; the game here continues automatically.</p>
        <p><button id="open">Open the sign-in</button></p>`
     : `<p>Players sign in at <a href="${escapeHtml(origin)}">${escapeHtml(origin)}</a>. A browser keeps that session for that
        address, so the game at this one stays signed out.</p><p><a href="${escapeHtml(safePath(returnTo))}">Back to the game</a></p>`

@@ -28,7 +28,7 @@ var _rooms := {}
 var _last_room := 0
 
 
-## A room. It reconnects by itself.
+## A room. It reconnects automatically.
 class Room:
 	extends RefCounted
 	## `from` is the id of the sender; empty for the room's script.

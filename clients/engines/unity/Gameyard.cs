@@ -168,7 +168,7 @@ public class GameyardBoard
     public Task<Gameyard.ScoreList> Around(int limit = 7) { return Gameyard.Ask<Gameyard.ScoreList>(id => Gameyard.GameyardScoreAround(id, name, limit)); }
 }
 
-/// <summary>A room. It reconnects by itself. Its events arrive on Unity's main thread.</summary>
+/// <summary>A room. It reconnects automatically. Its events arrive on Unity's main thread.</summary>
 public class GameyardRoom
 {
     [Serializable] public class Player { public string id; public string name; public string imageUrl; public string data; public bool isMe; public bool isHost; }

@@ -114,7 +114,7 @@ export class WriteGate {
     this.#stopped = request
     if (first) await db.setReadOnly(true)
     if (request.state === 'done') {
-      log.warn('the platform has been moved: it accepts no changes any more; start the new one')
+      log.warn('the platform has been moved: it no longer accepts changes; start the new one')
       return
     }
     if (first) log.warn('writing is stopped for the last step of a move')

@@ -7,7 +7,7 @@ import type { Config } from '../../config.ts'
 /**
  * Bounds the open connections of one address, or of the /64 of an IPv6 address. At the limit a new connection takes the
  * place of the one that has been open longest among those without a pending request; browsers open such a connection
- * again when they need it. Without one, the new connection is closed. So whoever holds connections open without a
+ * again when they need it. Without one, the new connection is closed. So a client that holds connections open without a
  * request keeps nobody out.
  */
 export class AddressLimit {

@@ -120,7 +120,7 @@ export const manage = html`
 export const settings = html`
   <${PageHeader} title="API tokens" lede="A token lets a script or a continuous-integration job act for you. Give each its own, with no more than it needs." />
   <${Stack}>
-    <${Notice} title="The server is about to restart">Rooms reconnect by themselves.<//>
+    <${Notice} title="The server is about to restart">Rooms reconnect automatically.<//>
     <${Notice} tone="success" title="Token made">Copy it now; it is not shown again.<${CopyValue} label="token" value="svc_api_4f9Kq2LmZ8xT1vRbYc7NwHs5DpGe3uJa0oQiXk" /><//>
     <${Notice} tone="warn">Mail is written to the log only. Nobody can reset a password by mail.<//>
     <${Notice} tone="error" dismissible>The upload stopped half way. Try it again.<//>

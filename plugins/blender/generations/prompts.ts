@@ -56,7 +56,7 @@ The program was:
 ${script.slice(0, Math.max(500, room))}
 \`\`\`
 
-Answer with the whole program, mended.`.slice(0, 8000)
+Answer with the whole corrected program.`.slice(0, 8000)
 }
 
 /** Extracts the program from a model's answer: its first fenced block, or else the whole answer. */

@@ -48,7 +48,7 @@ def log(*words):
 
 
 def warn(message):
-    """A line for the job's inspection, for whoever looks at the result."""
+    """A line for the job's inspection, for people who look at the result."""
     warnings.append(str(message)[:500])
     print("warning:", message, flush=True)
 

@@ -6,7 +6,7 @@ import type { StartedDeploy } from '../schemas.ts'
 import { RECORD_BYTES, tarSizeOf } from './tar.ts'
 
 /**
- * The signed addresses of bundles. Whoever has the address may send the files of one deploy until it expires, on any
+ * The signed addresses of bundles. Anyone with the address may send the files of one deploy until it expires, on any
  * node.
  */
 export class BundleAddresses {

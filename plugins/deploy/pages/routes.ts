@@ -102,7 +102,7 @@ function doneOf(
     }`
   if (removed !== undefined) return 'That deploy is deleted.'
   if (pinned !== undefined) return 'That deploy is pinned: it stays, however many come after it.'
-  if (unpinned !== undefined) return 'That deploy is not pinned any more.'
+  if (unpinned !== undefined) return 'That deploy is no longer pinned.'
   if (published === undefined) return null
   const left = Number(published)
   const folder = unwrapped === undefined ? '' : ' The archive has one folder; its content is published.'

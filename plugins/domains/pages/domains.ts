@@ -66,7 +66,7 @@ function domainSection(app: App, game: Game, domain: Domain, problem: string | u
         ${served && !domain.primary && step('primary', 'Make it the main address')}
         ${domain.primary && step('equal', 'Stop redirecting to it')}
         <${Confirm} label="Remove" action=${path} submit=${`Remove ${domain.name}`}>
-          <p>${served ? `The game is not served at ${domain.name} any more; its other addresses stay.` : 'It is taken off this list.'} Saved games in browsers belong to an address and stay behind.</p>
+          <p>${served ? `The game is no longer served at ${domain.name}; its other addresses stay.` : 'It is taken off this list.'} Saved games in browsers belong to an address and stay behind.</p>
           <input type="hidden" name="name" value=${domain.name} /><input type="hidden" name="do" value="remove" />
         <//>
       </div>
@@ -95,7 +95,7 @@ function findings({ state, proof, address, checkedAt, offAt }: Domain): View {
     ${offAt && html`<${Notice} tone="warn">The TXT record is gone from the DNS. The domain works until <${Timestamp} at=${offAt} />; put the record back to keep it.<//>`}
     ${proofSays && !offAt && html`<${Notice}>${proofSays}<//>`}
     ${addressSays && html`<${Notice}>${addressSays}<//>`}
-    <p class="soft">${checkedAt ? html`The platform checks again by itself; last check: <${Timestamp} at=${checkedAt} />` : 'Not looked up yet.'}</p>`
+    <p class="soft">${checkedAt ? html`The platform checks again automatically; last check: <${Timestamp} at=${checkedAt} />` : 'Not looked up yet.'}</p>`
 }
 
 function records({ origins }: App, game: Game, { records: list }: Domain): View {

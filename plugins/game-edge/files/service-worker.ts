@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 
 /**
  * Keeps a game's service worker out of the platform's requests: without it, a worker with a fallback for navigations, or
- * one that builds answers anew, would swallow the sign-in and serve old scripts of the platform. The pictures of players
- * come from the portal's origin: their answers are opaque, and nobody can build such an answer anew. It is one line, so
+ * one that rebuilds responses, would swallow the sign-in and serve old scripts of the platform. The pictures of players
+ * come from the portal's origin: their answers are opaque, and nobody can rebuild such a response. It is one line, so
  * that the lines of the script keep their numbers.
  */
 const GUARD = Buffer.from(

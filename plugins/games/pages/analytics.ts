@@ -29,11 +29,11 @@ export function analytics(
       ${chart('Plays', 'plays', `in ${span} days`)}
       ${chart('Players', 'uniquePlayers', 'day by day, summed')}
       ${chart('Sign-ins', 'signIns', `in ${span} days`)}
-      ${chart('Players at once', 'peakPlayers', 'in rooms, at the most', 'line')}
+      ${chart('Players at once', 'peakPlayers', 'the most in rooms', 'line')}
     </div>`
   const nothing = html`
     <${Card}><${EmptyState} title="Nothing happened in these days">
-      <p>Share <a href=${game.url}>${game.url.replace(/^https?:\/\//, '')}</a>: whoever opens it is counted here within seconds.</p>
+      <p>Share <a href=${game.url}>${game.url.replace(/^https?:\/\//, '')}</a>: everyone who opens it is counted here within seconds.</p>
     <//><//>`
   return html`
     ${dashboardHeader(app, game, path)}

@@ -18,7 +18,7 @@ The game is static files (an index.html at the root) hosted at ${game.url}; thes
 game's own origin, so no server code and no secret is needed:
 
 - Sign-in: GET /auth/service/start?returnTo=/ begins it, GET or POST /auth/service/logout ends it. A sign-in button is
-  put into the page by itself; mount your own from /__service/auth-widget.js if you prefer.
+  put into the page automatically; mount your own from /__service/auth-widget.js if you prefer.
 - Session: GET /auth/service/session answers { "signedIn": false } or
   { "signedIn": true, "user": { "id", "name", "imageUrl" }, "scope", "expiresAt" }. Key saved games on user.id.
 - Multiplayer: import { join } from '/__service/multiplayer.js'; const room = await join('lobby');

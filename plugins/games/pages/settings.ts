@@ -51,7 +51,7 @@ export function settings(app: App, { game, inviteLink, form, slug, problems = {}
     ${game.visibility === 'private' && !game.approval && invitationSection(game, path, inviteLink)}
     <${Section} layout="side" title="End of the game" id="end" description="You can restore it for 30 days. Its address stays reserved for 90 days.">
       <${Confirm} label="Delete game" open=${problems.confirm !== undefined} action=${`${path}/delete`} submit="Delete for everyone">
-        <p>Nobody can open <strong>${game.title}</strong> any more, and it disappears from every list.</p>
+        <p>Nobody can open <strong>${game.title}</strong>, and it disappears from every list.</p>
         <${Field} label=${`Type ${game.slug} to confirm`} name="confirm" required autocomplete="off" mono error=${problems.confirm} />
       <//>
       ${problems.confirm && html`<${Notice} tone="error">${problems.confirm}<//>`}

@@ -224,7 +224,7 @@ export class HostedRoom implements CoalescedWriter {
   }
 
   /**
-   * Ends the room because nobody is in it. Whoever was sent away last is still told.
+   * Ends the room because nobody is in it. A player who was removed last is still told.
    *
    * @returns false while the room waits for its storage
    */

@@ -27,7 +27,7 @@ export async function openStored(
 ): Promise<HostedRoom> {
   const deployId = texts && snapshotFrom(texts).script?.deployId
   const before = deployId ? await script({ from: 'deploy', deployId }) : null
-  // A room keeps its script, or none. When the deploy is gone, the room begins anew.
+  // A room keeps its script, or none. When the deploy is gone, the room starts over.
   const known = before || !deployId ? texts : null
   const options = { maxPlayers, hostPatienceSeconds, store, script: known ? before : await script(null) }
   return known ? rooms.restore(scope, roomId, options, known) : rooms.open(scope, roomId, options)

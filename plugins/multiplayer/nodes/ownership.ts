@@ -76,7 +76,7 @@ export class Ownership {
 
   /** Releases the leases of rooms that have ended. */
   async release(gone: HostedRoom[]): Promise<void> {
-    // All are marked before the first wait: whoever enters one of them meanwhile waits until its lease is released.
+    // All are marked before the first wait: a player who enters one of them meanwhile waits until its lease is released.
     await Promise.all(gone.map((hosted) => this.#release(hosted)))
   }
 

@@ -19,7 +19,7 @@ interface Moment {
   version: number
   /** The number of the last frame before it. */
   sequence: number
-  /** The number of missed frames that follow; null when the client must begin anew. */
+  /** The number of missed frames that follow; null when the client must start over. */
   replay: number | null
   now: number
   /** The number of this player's frames that the room has taken. */

@@ -334,7 +334,7 @@ export class RunningScript implements ScriptEvents, ThreadRoom {
     this.#resolveOpened()
   }
 
-  /** Returns what answers a request. After a move another sandbox counts its requests anew, and did not ask for this. */
+  /** Returns what answers a request. After a move another sandbox counts its requests from zero, and did not ask for this. */
   #answerTo(id: number): (value: unknown, error: { code: string; message: string } | null) => void {
     const [thread, number] = [this.#thread, this.#number]
     return (value, error) => {

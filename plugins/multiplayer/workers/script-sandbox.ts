@@ -1,4 +1,4 @@
-// The worker thread program that runs the scripts of rooms, in QuickJS. It has nothing of the server but this program:
+// The worker thread program that runs the scripts of rooms, in QuickJS. All that it has from the server is this program:
 // no environment, no arguments, no data. scripts/script-thread.ts starts and watches it.
 import { readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'

@@ -17,7 +17,7 @@ const DONE: Record<string, string> = {
   disable: 'Shut out: every session and token has ended.',
   enable: 'Let in again.',
   trust: 'Trusted: their games are published without approval.',
-  distrust: 'Not trusted any more. What is published stays so.',
+  distrust: 'No longer trusted. Published games stay published.',
   role: 'The role has changed. It holds at once.',
   'sign-out': 'Signed out everywhere.',
   delete: 'The player is deleted.',

@@ -21,7 +21,7 @@ export interface MetadataSource {
  * into its own network: only https, only public addresses (checked when the connection is made, so that a name can't
  * change in between), no redirect, at most 64 KiB in at most 3 seconds.
  *
- * @throws OAuthError `invalid_client` saying why; it repeats nothing of the answer
+ * @throws OAuthError `invalid_client` saying why; it quotes no part of the answer
  */
 export async function fetchMetadata(url: string, source: MetadataSource = {}): Promise<Record<string, unknown>> {
   const text = await fetchText(url, source).catch((error: Error) => {

@@ -2,7 +2,7 @@ import { Button, html, type View } from '../../../core/pages/index.ts'
 import type { OAuthClient } from '../apps/client.ts'
 
 /**
- * Returns a game's own address, where a sign-in can begin anew. Null for a program on a device, and for a client that
+ * Returns a game's own address, where a sign-in can start over. Null for a program on a device, and for a client that
  * registered itself: no player has decided anything about it yet.
  *
  * @param redirectUri one that the client accepts

@@ -64,7 +64,7 @@ export const DeviceDonePage = ({ approved }: { approved: boolean }): View => htm
     <header class="page-header">
       <h1>${approved ? 'The device is signed in' : 'The device stays outside'}</h1>
       <p class="lede">
-        ${approved ? 'Go back to it. It continues by itself in a few seconds.' : 'It was given nothing.'} You can close this page.
+        ${approved ? 'Go back to it. It continues automatically in a few seconds.' : 'It was given nothing.'} You can close this page.
       </p>
     </header>
   </div>`

@@ -48,7 +48,7 @@ export const registerRoutes: Routes = async (app) => {
       bodyLimit: LONGEST_BYTES,
       schema: {
         tags: ['OAuth'],
-        summary: 'Register a public client by itself (RFC 7591), such as a coding assistant',
+        summary: 'Register a public client automatically (RFC 7591), such as a coding assistant',
         description:
           'Such a client may ask for the resource of coding assistants only, and the player is asked each time. One that nobody has allowed is deleted after a day.',
         body: Registration,

@@ -100,7 +100,7 @@ export class AccountEmails {
 
 your account on ${siteName} has another email address from now on. This one no longer signs you in.
 
-If it was not you, somebody else is in your account: write to whoever runs ${portalUrl}, who can shut them out.
+If it was not you, somebody else is in your account: write to the administrator of ${portalUrl}, who can shut them out.
 `,
     }
   }
@@ -169,7 +169,7 @@ somebody, hopefully you, wanted to use this email address for an account on ${si
 
 ${portalUrl}/sign-in
 
-If you don't know the password any more, that page leads to a new one. If it was not you, do nothing.
+If you have forgotten the password, that page lets you choose a new one. If it was not you, do nothing.
 `,
       }
     }

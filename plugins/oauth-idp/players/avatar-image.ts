@@ -7,7 +7,7 @@ const SMALLEST_SIDE = 16
 const SIDE = 256
 
 /**
- * Makes an avatar from an upload: decoded, cropped to a square, reduced to 256 × 256, encoded anew. No uploaded byte
+ * Makes an avatar from an upload: decoded, cropped to a square, reduced to 256 × 256, encoded again. No uploaded byte
  * remains, so neither the location of a photograph nor a disguised file does.
  *
  * @param bytes PNG or JPEG, by content and not by name

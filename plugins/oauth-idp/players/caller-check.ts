@@ -12,7 +12,7 @@ const ACCOUNTS_LOCK = 7_305_804_410
 
 /**
  * Refuses a caller whose account was deleted or disabled, or who has lost the role, since the head of the request was
- * read. On PostgreSQL the account stays as it is until the transaction ends: whoever ends an account locks its row
+ * read. On PostgreSQL the account stays as it is until the transaction ends: ending an account locks its row
  * first (`lockAccount`), so that a cleanup sees all that was committed before.
  *
  * @throws Unauthorized, Forbidden

@@ -159,7 +159,7 @@ export class Players {
 
   /**
    * Returns those of these players who are neither deleted nor disabled. They stay so until the transaction ends, since
-   * whoever ends an account locks its row first.
+   * ending an account locks its row first.
    */
   async lockPresent({ query }: Statements, ids: readonly string[]): Promise<ReadonlySet<string>> {
     const lock = this.#context.db.dialect === 'postgres' ? ' for key share' : ''

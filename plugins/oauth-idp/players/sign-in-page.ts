@@ -116,7 +116,7 @@ export function SignUpPage(props: SignUpProps): View {
       <div class="stack">
         <header class="page-header">
           <h1>By invitation</h1>
-          <p class="lede">Accounts on ${siteName} are made by whoever runs it. Ask them for one.</p>
+          <p class="lede">Accounts on ${siteName} are created by its administrator. Ask for one.</p>
         </header>
         ${awaitsHost && html`<${FirstHost} />`}
         ${

@@ -28,7 +28,7 @@ const DECLINED: ReadonlySet<unknown> = new Set([
 /** The most characters of a provider's reason that are shown. */
 const LONGEST_REASON = 300
 
-/** The sign-in page, where the player may choose another way; whoever is signed in goes on to `returnTo`. */
+/** The sign-in page, where the player may choose another way; a player who is signed in goes on to `returnTo`. */
 function signInPath(returnTo: string, done: string | null): string {
   const query = new URLSearchParams({ ...(returnTo === '/' ? {} : { returnTo }), ...(done === null ? {} : { done }) })
   return query.size > 0 ? `/sign-in?${query}` : '/sign-in'

@@ -24,25 +24,25 @@ interface UsagePageProps {
 /** /settings/storage: the stored things of a player, largest first. */
 export const UsagePage = ({ entries, usage, labels }: UsagePageProps): View => html`
   <${SettingsHeader} entries=${entries} current="/settings/storage" />
-  <${Section} layout="side" title="What you may have" description="The host of this server sets these numbers.">
+  <${Section} layout="side" title="Limits" description="The host of this server sets these numbers.">
     <${Card}>
       <${DescriptionList} items=${quotaItems(usage.quotas)} />
     <//>
   <//>
   ${
     usage.kinds.length > 0 &&
-    html`<${Section} layout="side" title="What it belongs to" description="A file that several of your deploys have counts once.">
+    html`<${Section} layout="side" title="By category" description="A file that several of your deploys have counts once.">
       <${Card}>
         <${DescriptionList} items=${usage.kinds.map(({ kind, bytes }) => ({ term: labels.get(kind) ?? kind, detail: formatBytes(bytes) }))} />
       <//>
     <//>`
   }
-  <${Section} title="What takes room" id="largest"
+  <${Section} title="Largest items" id="largest"
     description="Largest first. What has been deleted can't be brought back.">
     ${
       usage.largest.length === 0
         ? html`<${EmptyState} title="Nothing is stored for you yet">Publish a game or upload an asset, and it shows here.<//>`
-        : Table<StoredThing>({ caption: 'What takes room', rows: usage.largest, columns: columnsFor(labels) })
+        : Table<StoredThing>({ caption: 'Largest items', rows: usage.largest, columns: columnsFor(labels) })
     }
   <//>`
 

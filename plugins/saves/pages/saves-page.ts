@@ -106,7 +106,7 @@ export const SavePage = ({ entries, game, saveKey, versions }: SavePageProps): V
   <//>
   ${
     versions.some(({ current }) => current) &&
-    html`<${Section} layout="side" title="Delete this save" description="The game begins anew without it. You can put it back here for 30 days.">
+    html`<${Section} layout="side" title="Delete this save" description="The game starts over without it. You can put it back here for 30 days.">
       <${Card}><form action=${`${pathOf(game.id, saveKey)}/delete`} method="post">
         <${Button} kind="danger" label=${`Delete ${saveKey}`}>Delete<//>
       </form><//>

@@ -29,7 +29,7 @@ export function boardsPage(
     },
     { label: 'Id', cell: ({ board }: Row) => html`<code>${board.id}</code>` },
     { label: 'Best', cell: ({ board }: Row) => (board.fields.order === 'asc' ? 'lowest' : 'highest') },
-    { label: 'Begins anew', cell: ({ board }: Row) => RESETS[board.fields.reset] },
+    { label: 'Resets', cell: ({ board }: Row) => RESETS[board.fields.reset] },
     { label: 'Players', align: 'end' as const, cell: ({ total }: Row) => number.format(total) },
     {
       label: 'Actions',

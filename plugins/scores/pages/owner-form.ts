@@ -78,7 +78,7 @@ export function boardForm({ action, submit, values, problem, isNew, hasScores }:
       ${isNew && html`<${Field} label="Id" name="id" value=${values.id} required=${false} mono maxlength=${40} autocomplete="off" hint=${html`In the code of the game: <code>board('fastest')</code>. Without one it follows the title.`} />`}
       ${
         hasScores
-          ? html`<p class="hint">${`The ${values.order === 'asc' ? 'lowest' : 'highest'} score is best, the ${values.keep} of each player counts, it begins anew: ${values.reset}, decimals: ${values.decimals}. ${fixed}`}</p>`
+          ? html`<p class="hint">${`The ${values.order === 'asc' ? 'lowest' : 'highest'} score is best, the ${values.keep} of each player counts, it resets: ${values.reset}, decimals: ${values.decimals}. ${fixed}`}</p>`
           : html`
         <${Choices} legend="The best score" name="order" value=${String(values.order ?? 'desc')} options=${[
           { value: 'desc', label: 'is the highest' },
@@ -89,7 +89,7 @@ export function boardForm({ action, submit, values, problem, isNew, hasScores }:
           { value: 'last', label: 'the last score' },
           { value: 'sum', label: 'the sum of all scores' },
         ]} />
-        <${Field} label="Begins anew" name="reset" type="select" value=${values.reset ?? 'never'} hint="At 00:00 UTC." options=${[
+        <${Field} label="Resets" name="reset" type="select" value=${values.reset ?? 'never'} hint="At 00:00 UTC." options=${[
           { value: 'never', label: 'never' },
           { value: 'daily', label: 'every day' },
           { value: 'weekly', label: 'every Monday' },

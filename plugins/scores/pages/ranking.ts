@@ -47,7 +47,7 @@ const PERIODS: Record<PublicBoard['reset'], Partial<Record<PeriodName, string>>>
 /** Returns the name of a period of a board; undefined where there is only one. */
 export const periodName = ({ reset }: PublicBoard, period: PeriodName): string | undefined => PERIODS[reset][period]
 
-/** Renders the choice of the period; nothing for a board that never begins anew. */
+/** Renders the choice of the period; nothing for a board that never resets. */
 export const periodChoice = (board: PublicBoard, path: string, current: PeriodName): Content =>
   board.reset !== 'never' &&
   html`<nav aria-label="Period"><ul class="tags">${Object.entries(PERIODS[board.reset]).map(
@@ -57,10 +57,10 @@ export const periodChoice = (board: PublicBoard, path: string, current: PeriodNa
 
 const number = new Intl.NumberFormat('en')
 
-/** Describes the number of players, and when the board begins anew. */
+/** Describes the number of players, and when the board resets. */
 export const summary = ({ board, total, periodEndsAt }: ScoreList, period: PeriodName): Content => html`
   ${total === 1 ? 'One player' : `${number.format(total)} players`}${board.order === 'asc' ? ', the lowest score is best' : ''}.
-  ${period === 'current' && periodEndsAt && html` It begins anew on <${Timestamp} at=${new Date(periodEndsAt)} />`}`
+  ${period === 'current' && periodEndsAt && html` It resets on <${Timestamp} at=${new Date(periodEndsAt)} />`}`
 
 /** Renders a board on the page of its game: the podium, the next entries, and the viewer's own. */
 export function boardCard(list: ScoreList, path: string): View {

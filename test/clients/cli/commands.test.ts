@@ -152,7 +152,7 @@ t.test('a folder becomes a game, and is then deployed by one word', async (t) =>
     code: 0,
     stdout: new RegExp(`${first.deployId} +superseded, pinned`),
   })
-  t.match(await gameyard('games', 'unpin', first.deployId), { code: 0, stdout: /not pinned any more/ })
+  t.match(await gameyard('games', 'unpin', first.deployId), { code: 0, stdout: /no longer pinned/ })
   t.match(await gameyard('usage'), {
     code: 0,
     stdout: /Storage +\d.* 5\.0 GiB\nGames +1 +50\n[\s\S]+in use +deploys +dep_/,

@@ -324,7 +324,7 @@ t.test('of two games that want one domain, the DNS says whose it is', async (t) 
   t.not(await served(), winnersPage)
   t.equal((await winner.verify()).body.state, 'pending', 'and not given back for the asking')
   await until(() => smtp.inbox.length > 0)
-  t.match(smtp.inbox[0]?.subject, 'play.example.com does not lead to Game', 'its owner is told')
+  t.match(smtp.inbox[0]?.subject, 'play.example.com no longer leads to Game', 'its owner is told')
 })
 
 t.test('a proof that goes away is missed: some days of grace, then off, each with a note to the owner', async (t) => {
@@ -385,7 +385,7 @@ t.test('a proof that goes away is missed: some days of grace, then off, each wit
     200,
     'the slug leads nowhere else',
   )
-  t.ok(await mailWith('play.example.com does not lead to Pong any more'))
+  t.ok(await mailWith('play.example.com no longer leads to Pong'))
 
   publish(dns, body.records)
   await pass(DAY_MS)

@@ -30,7 +30,7 @@ t.test('the owner makes a board by its form, and whoever plays finds it on the p
   const open = `/games/${game.slug}/boards/fastest-lap`
   t.match(await platform.stranger.get(open), {
     status: 200,
-    text: /2 players, the lowest score is best\.\s+It begins anew on/,
+    text: /2 players, the lowest score is best\.\s+It resets on/,
   })
   t.match(await platform.stranger.get(`${open}?period=previous`), { status: 200, text: /no scores in this period/ })
   t.equal((await platform.stranger.get(`/games/${game.slug}/boards/none`)).status, 404)

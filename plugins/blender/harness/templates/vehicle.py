@@ -1,4 +1,4 @@
-"""A car, truck or cart: the body and four wheels that turn by themselves."""
+"""A car, truck or cart: the body and four wheels that turn."""
 
 
 def build(job):

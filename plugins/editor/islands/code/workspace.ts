@@ -180,7 +180,7 @@ export class Workspace {
     this.#changed()
   }
 
-  /** Does something with the draft on the server, and reads it anew. @returns undefined when it was refused */
+  /** Does something with the draft on the server, and reads it again. @returns undefined when it was refused */
   async act<Result>(work: (api: DraftApi) => Promise<Result>): Promise<Result | undefined> {
     const done = await this.#try(() => work(this.api))
     // The reason of a refusal stays, also when the draft can be read.
@@ -191,13 +191,13 @@ export class Workspace {
     return done
   }
 
-  /** Reads the draft anew, and what others changed in open files. */
+  /** Reads the draft again, and what others changed in open files. */
   async refresh(): Promise<void> {
     const draft = await this.#try(() => this.api.read())
     if (!draft) return
     this.draft = draft
     const files = new Map(draft.files.map((file) => [file.path, file]))
-    const who = this.#whoever(draft.updatedBy?.id, draft.updatedBy?.name)
+    const who = this.#nameOf(draft.updatedBy?.id, draft.updatedBy?.name)
     for (const file of this.open) {
       const now = files.get(file.path)
       if (file.saving || !now || now.revision === file.revision) continue
@@ -244,9 +244,9 @@ export class Workspace {
       return
     }
     if (unsent.revision !== file.revision) {
-      file.conflict = { who: this.#whoever(this.draft.updatedBy?.id, this.draft.updatedBy?.name), at: '' }
+      file.conflict = { who: this.#nameOf(this.draft.updatedBy?.id, this.draft.updatedBy?.name), at: '' }
     }
-    // Whoever goes on typing still has not seen the server's text, also after the next reload.
+    // A person who goes on typing still has not seen the server's text, also after the next reload.
     Object.assign(file, { text: unsent.text, revision: unsent.revision, dirty: true })
     this.#later(file, SAVE_AFTER_MS)
   }
@@ -321,12 +321,12 @@ export class Workspace {
   #conflictOf({ updatedBy, updatedAt }: Record<string, unknown>): OpenFile['conflict'] {
     const { updatedBy: last } = this.draft
     return {
-      who: this.#whoever(String(updatedBy), last?.id === updatedBy ? last?.name : undefined),
+      who: this.#nameOf(String(updatedBy), last?.id === updatedBy ? last?.name : undefined),
       at: String(updatedAt),
     }
   }
 
-  #whoever(id: string | undefined, name = 'Somebody'): string {
+  #nameOf(id: string | undefined, name = 'Somebody'): string {
     return id === this.#context.playerId ? 'You, in another tab,' : name
   }
 

@@ -11,7 +11,7 @@ export function markProcessorTime(): void {
   marked = processorMs()
 }
 
-/** Returns the processor time since the mark, and marks anew. */
+/** Returns the processor time since the mark, and sets a new mark. */
 export function processorMsSinceMark(): number {
   const before = marked
   markProcessorTime()

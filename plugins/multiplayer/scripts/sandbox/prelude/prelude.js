@@ -249,7 +249,7 @@
           apply(handlers.restore, undefined, [room, restored])
         else {
           if (handlers.open !== null) apply(handlers.open, undefined, [room])
-          // The script begins anew, and meets those who are there already.
+          // The script starts over, and meets those who are there already.
           for (let at = 0; at < list.length; at++) call('join', [room, list[at]])
         }
       }
