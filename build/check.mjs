@@ -1,4 +1,4 @@
-// `npm run check`: types, format and lint, and unused code. It runs all three in parallel, and shows the output of
+// `npm run check`: types, format and lint, unused code, and words. It runs all in parallel, and shows the output of
 // those that fail.
 import { spawn, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -9,6 +9,7 @@ const CHECKS = {
   types: ['../typescript/lib/tsc.js', '--pretty', 'false', '--checkers', '2'],
   'format and lint': ['biome', 'check', '--error-on-warnings', '--max-diagnostics=100'],
   'unused code': ['knip', '--no-progress'],
+  words: ['../../build/prose.mjs'],
 }
 
 // The SDK's types are generated and not in the repository.

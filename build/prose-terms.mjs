@@ -7,7 +7,7 @@ export default [
   ['by themselves', 'automatically'],
   ['anew', 'again'],
   ['at the most', 'at most'],
-  ['mend(s|ed|ing)?', 'fix$1'],
+  ['mend(s|ed|ing)?', 'correct$1'],
   ['(begin|make|made)(s)? (a )?new keys', 'rotate$2 the keys'],
   ['turn(s|ed|ing)? over (the )?keys', 'rotate$1 $2keys'],
   ['(is|are|stay|stays) good until', '$1 valid until'],

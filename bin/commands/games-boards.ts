@@ -71,7 +71,7 @@ async function list(client: Client, gameId: string): Promise<void> {
     boards.length === 0
       ? 'The game has no boards. Make one: gameyard games boards set score --title "High score"'
       : terminal.table(
-          ['BOARD', 'TITLE', 'BEST', 'COUNTS', 'BEGINS ANEW', 'WRITERS'],
+          ['BOARD', 'TITLE', 'BEST', 'COUNTS', 'RESETS', 'WRITERS'],
           boards.map(({ id, title, order, keep, reset, writers }) => [
             id,
             title,

@@ -30,7 +30,7 @@ export class Credentials {
   /** The path of the file. @throws CliError for a user without a home */
   get file(): string {
     if (this.#folder === null)
-      throw new CliError('Sign-ins can not be kept, since this user has no home folder.', {
+      throw new CliError('Sign-ins cannot be kept, since this user has no home folder.', {
         code: 'credentials',
         hint: 'Set HOME or XDG_CONFIG_HOME to a folder that this user may write to, or use SERVICE_API_TOKEN.',
       })

@@ -3,7 +3,7 @@ import { InvalidRequest } from '../../../core/errors.ts'
 /**
  * Converts the path of a request to a path of a manifest: decoded, without the leading slash and the query.
  *
- * Slashes that follow each other are one, as in a folder. It is looked up in a table and never becomes a path on disk. A path that no manifest can contain is simply not found.
+ * Slashes that follow each other are one, as in a folder. It is looked up in a table and never becomes a path on disk. A path that no manifest can contain is not found.
  *
  * @throws InvalidRequest when the percent-encoding is malformed
  */
