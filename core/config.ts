@@ -105,8 +105,7 @@ export const kernelSections = {
         default: [],
         maxItems: 50,
         examples: [['http://localhost:8080']],
-        description:
-          'Addresses that the portal or the Studio had before; visitors are redirected to the present one.',
+        description: 'Addresses that the portal or the Studio had before; visitors are redirected to the present one.',
       }),
       name: Type.String({ default: 'Gameyard', minLength: 1, maxLength: 60, description: 'Name shown on every page.' }),
       legal: Section(

@@ -132,7 +132,7 @@ async function suspend(
   { reason, ...options }: SuspendOptions,
   installation: Installation,
 ): Promise<void> {
-  if (reason.trim() === '') throw new InvalidRequest('Say why with --reason: the maker of the game reads it.')
+  if (reason.trim() === '') throw new InvalidRequest('Give the reason with --reason. The maker of the game reads it.')
   await withSuspensions(options, installation, async (suspensions) => {
     const { title, url } = await suspensions.suspend(game, reason, commandActor())
     console.log(`${title} (${url}) is suspended.`)

@@ -208,7 +208,7 @@ async function bringBoards(client: Client, gameId: string, boards: ProjectBoard[
 }
 
 function sayTarget(terminal: Terminal, { game, created, wrote }: Target, cwd: string): void {
-  if (created) terminal.note(`Made the game ${terminal.styleNote('bold', game.title)} at ${game.url}`)
+  if (created) terminal.note(`Created the game ${terminal.styleNote('bold', game.title)} at ${game.url}`)
   if (typeof wrote === 'string')
     terminal.note(`Wrote ${relative(cwd, wrote) || wrote}: from now on \`gameyard deploy\` is enough.`)
   else if (wrote) terminal.note(terminal.styleNote('yellow', `${wrote.message} Next time: --game ${game.slug}`))

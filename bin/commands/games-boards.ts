@@ -44,7 +44,7 @@ Examples:
   command('list', 'list the boards of a game', 'Lists the boards of a game.').action((options: Options) =>
     run(options, list),
   )
-  command('set', 'make a board, or change it', 'Makes a board, or changes the given fields of it.')
+  command('set', 'create a board, or change it', 'Creates a board, or changes the given fields of it.')
     .argument('<board>', 'its id: a-z, 0-9, _ and -')
     .option('--title <text>', 'its title; needed for a new board')
     .addOption(choice('--order <which>', 'which score is best: the highest (desc) or the lowest', ['desc', 'asc']))

@@ -55,7 +55,7 @@ Examples:
 
   withFields(withClientOptions(games.command('create')), true)
     .summary('make a game')
-    .description('Makes a game. Its client secret, for a server of your own, is shown this once.')
+    .description('Creates a game. Its client secret, for a server of your own, is shown this once.')
     .option('--write-env <file>', 'append the settings of its server to a file such as .env, and show no secret')
     .addHelpText(
       'after',

@@ -188,7 +188,7 @@ export class Api {
       return 'The platform does not support this: it is turned off, or the platform is older than this program.'
     }
     if (code === 'missing_scope') {
-      return `Make a token that has it at ${baseUrl}/settings/tokens, or sign in with full access: gameyard login`
+      return `Create a token that has it at ${baseUrl}/settings/tokens, or sign in with full access: gameyard login`
     }
     if (code === 'rate_limited') return 'Wait a minute and try again.'
     if (code === 'storage_full') return "The platform's disk is full: its host has to make room. Nothing was lost."

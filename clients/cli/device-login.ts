@@ -115,7 +115,7 @@ function refusal(baseUrl: string, { code, message }: { code: string; message: st
   if (code === 'invalid_client') {
     return new CliError(`${baseUrl} does not let command lines sign in.`, {
       code,
-      hint: `Make a token at ${baseUrl}/settings/tokens instead: gameyard login --with-token`,
+      hint: `Create a token at ${baseUrl}/settings/tokens instead: gameyard login --with-token`,
     })
   }
   return new CliError(`${baseUrl} refused the sign-in: ${message}`, { code, hint: again })

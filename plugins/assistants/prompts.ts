@@ -37,7 +37,7 @@ deploy_files (pass basedOn). Then tell me how to try it with two browsers.`,
   },
   {
     name: 'make-a-game',
-    title: 'Make a game',
+    title: 'Create a game',
     description: 'Makes a small browser game from an idea, and publishes it.',
     argument: { name: 'idea', description: 'What the game is about, in a sentence.' },
     write: async (_caller, idea) =>

@@ -3,7 +3,7 @@ import { SCOPES, type Scope } from '../tokens/index.ts'
 /** The scopes that a tool can need, with titles for the consent page. */
 const TITLES: Partial<Record<Scope, string>> = {
   'games:read': 'See your games',
-  'games:write': 'Make and change your games',
+  'games:write': 'Create and change your games',
   'deployments:write': 'Publish your games',
   'assets:read': 'See your assets',
   'assets:write': 'Upload and change your assets',

@@ -38,7 +38,7 @@ export const routes: Routes = async (app) => {
       constraints,
       bodyLimit: bodyWithText(DESCRIPTION_LENGTH),
       schema: {
-        summary: 'Make a game, with its address and its OAuth application',
+        summary: 'Create a game, with its address and its OAuth application',
         tags: ['games'],
         body: NewGame,
         response: { 201: CreatedGame },

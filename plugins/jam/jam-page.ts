@@ -36,7 +36,7 @@ interface JamProps {
 export const NoJamPage = ({ isAdmin }: { isAdmin: boolean }): View =>
   isAdmin
     ? html`
-        <${PageHeader} title="Begin a game jam" lede="Makers submit their games, players play and vote, and you reveal the results on the projector." />
+        <${PageHeader} title="Start a game jam" lede="Makers submit their games, players play and vote, and you reveal the results on the projector." />
         <${Settings} action="/jam" submit="Begin the jam" title="Game jam" theme="" categories=${['Overall', 'Fun', 'Looks']} />`
     : html`
         <${PageHeader} title="Game jam" />

@@ -88,7 +88,7 @@ function making({ address, signedIn, signUpIsOpen }: JoinProps) {
           body: signedIn ? 'Done: you are in.' : 'With the account that the host made for you.',
         }
       : {
-          title: 'Make an account',
+          title: 'Create an account',
           body: html`<a href="/sign-up">Sign up</a> with any email address; nothing is sent to it.`,
         },
     {

@@ -14,7 +14,7 @@ const Body = Type.Object({ title: Type.String({ default: '', maxLength: TITLE_LE
 const pathOf = ({ slug }: { slug: string }): string => `/games/${slug}`
 const formOf = (game: { slug: string }): string => `${pathOf(game)}/remix`
 
-/** The form of *Make your own version*. */
+/** The form of *Create your own version*. */
 export const pages: Routes = async (app) => {
   app.get('/games/:slug/remix', { ...own, schema: { params: Slug } }, async (request, reply) =>
     form(app, request, reply, request.params.slug),
@@ -58,9 +58,9 @@ async function form(
     narrow: true,
     status,
     body: html`
-      <${PageHeader} title="Make your own version" crumbs=${[{ label: game.title, href: pathOf(game) }]}
+      <${PageHeader} title="Create your own version" crumbs=${[{ label: game.title, href: pathOf(game) }]}
         lede="A new game of yours with the same files, at an address of its own. Then you change it." />
-      <${Form} action=${formOf(game)} submit="Make the game" error=${problem}>
+      <${Form} action=${formOf(game)} submit="Create the game" error=${problem}>
         <${Field} label="Title" name="title" value=${title ?? remixes.titleFor(game)} required maxlength=${TITLE_LENGTH} autocomplete="off"
           hint="Its page says that it was made from this game. Scores, saves and pictures stay with the original." />
       <//>`,
@@ -80,5 +80,5 @@ export async function onGamePage({ remixes }: Pick<FastifyInstance, 'remixes'>, 
     : html`<bdi>${origin?.owner?.name ?? 'somebody'}</bdi>`
   return html`
     ${origin && html`<p class="soft">Made from ${title} by ${owner}.</p>`}
-    ${isOffered && html`<${Row}><${Button} href=${formOf(game)}>Make your own version<//><//>`}`
+    ${isOffered && html`<${Row}><${Button} href=${formOf(game)}>Create your own version<//><//>`}`
 }

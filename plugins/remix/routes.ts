@@ -24,7 +24,7 @@ export const routes: Routes = async (app) => {
         await app.remixes.mustBeOffered(playerId, (request.params as { id: string }).id)
       },
       schema: {
-        summary: 'Make your own version of a game whose owner allows it; a token needs deployments:write too',
+        summary: 'Create your own version of a game whose owner allows it; a token needs deployments:write too',
         tags: ['games'],
         params: GameParams,
         body: NewRemix,

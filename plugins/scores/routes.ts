@@ -66,7 +66,7 @@ export const routes: Routes = async (app) => {
       constraints,
       onRequest: owned,
       schema: {
-        summary: 'Make a board, or change it',
+        summary: 'Create a board, or change it',
         description:
           'Fields that are not given keep their value; a new board has the defaults: the highest score of each player counts, for ever. Once a board has scores, `order`, `decimals`, `keep` and `reset` are fixed.',
         tags,

@@ -64,7 +64,7 @@ function chooser(
       <${PageHeader} title="From a starter"
         crumbs=${[{ label: 'My games', href: '/games' }, { label: 'New game', href: '/games/new' }]}
         lede="A small game that runs at once, at an address of its own. Then you change it." />
-      <${Form} action=${PATH} submit="Make the game" error=${problem}>
+      <${Form} action=${PATH} submit="Create the game" error=${problem}>
         <fieldset class="picture-choices">
           <legend>Choose a game</legend>
           <div>${STARTERS.map(choice)}</div>

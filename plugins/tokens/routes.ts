@@ -36,7 +36,7 @@ export const routes: Routes = async (app) => {
     {
       config: { auth: 'session' },
       constraints,
-      schema: { tags, summary: 'Make an API token', body: CreateTokenBody, response: { 201: CreatedToken } },
+      schema: { tags, summary: 'Create an API token', body: CreateTokenBody, response: { 201: CreatedToken } },
     },
     async (request, reply) => {
       reply.code(201).header('cache-control', 'no-store')

@@ -67,7 +67,7 @@ function List({ tokens, now }: TokensPageProps): View {
   return Table<Token>({
     caption: 'Your tokens',
     rows: tokens,
-    empty: html`<${EmptyState} title="No tokens yet">Make one below to deploy a game from a terminal or a build server.<//>`,
+    empty: html`<${EmptyState} title="No tokens yet">Create one below to deploy a game from a terminal or a build server.<//>`,
     columns: [
       {
         label: 'Token',

@@ -72,7 +72,7 @@ t.test('an administrator is made from a shell, and gets another password there',
   const body = JSON.stringify({ title: 'Pong', description: 'A game.' })
   const made = await fetch(`${portal}/api/games`, { method: 'POST', headers, body })
   t.equal(made.status, 201, await made.text())
-  await inLongForm({ code: 1, stderr: /Say why/ }, '', 'suspend', 'pong', '--reason', ' ')
+  await inLongForm({ code: 1, stderr: /Give the reason/ }, '', 'suspend', 'pong', '--reason', ' ')
   t.match(await command('', 'suspend', 'pong', '--reason', 'Stolen.'), { code: 0, stdout: /Pong .*is suspended/ })
   const game = async () => (await (await fetch(`${portal}/api/games/pong`, { headers })).json()).suspended
   t.match(await game(), { reason: 'Stolen.' })

@@ -48,7 +48,7 @@ t.test(
     await look('starters')
     clicks++
     await page.getByText('Fireflies', { exact: true }).click()
-    await click('button', 'Make the game')
+    await click('button', 'Create the game')
     await page.waitForURL('**/games/fireflies')
     const frame = page.frameLocator('iframe')
     await frame.locator('#say', { hasText: 'You are the first.' }).waitFor()

@@ -209,7 +209,7 @@ t.test('the main tasks, in clicks', async (t) => {
   await makers.page.goto('/')
   await click('maker', makers.page.getByRole('link', { name: 'Publish a game' }))
   await makers.page.getByLabel('Title').fill('Sonar')
-  await click('maker', makers.page.getByRole('button', { name: 'Make it' }))
+  await click('maker', makers.page.getByRole('button', { name: 'Create the game' }))
   clicks.maker = (clicks.maker ?? 0) + 1 // choosing the file
   await makers.page.getByLabel('Zip archive').setInputFiles(archive)
   await click('maker', makers.page.getByRole('button', { name: 'Publish', exact: true }))

@@ -121,13 +121,13 @@ export const settings = html`
   <${PageHeader} title="API tokens" lede="A token lets a script or a continuous-integration job act for you. Give each its own, with no more than it needs." />
   <${Stack}>
     <${Notice} title="The server is about to restart">Rooms reconnect automatically.<//>
-    <${Notice} tone="success" title="Token made">Copy it now; it is not shown again.<${CopyValue} label="token" value="svc_api_4f9Kq2LmZ8xT1vRbYc7NwHs5DpGe3uJa0oQiXk" /><//>
+    <${Notice} tone="success" title="Token created">Copy it now; it is not shown again.<${CopyValue} label="token" value="svc_api_4f9Kq2LmZ8xT1vRbYc7NwHs5DpGe3uJa0oQiXk" /><//>
     <${Notice} tone="warn">Mail is written to the log only. Nobody can reset a password by mail.<//>
     <${Notice} tone="error" dismissible>The upload stopped half way. Try it again.<//>
   <//>
   <${Section} title="New token" description="Its scopes can't be changed later." layout="side">
     <${Card}>
-      <${Form} action="/settings/tokens" submit="Make token" error="Two things need your attention.">
+      <${Form} action="/settings/tokens" submit="Create token" error="Two things need your attention.">
         <${Field} label="Label" name="label" value="laptop" required maxlength=${60} hint="Where it will be used, so that you know it again." />
         <${Field} label="Contact" name="contact" type="email" required=${false} value="ada@" error="That is not a whole address: something is missing after @." autocomplete="email" />
         <${Field} label="Expires" name="expiresInDays" type="select" value="90" options=${[{ value: '7', label: '7 days' }, { value: '90', label: '90 days' }, { value: '365', label: 'A year' }]} />
@@ -156,7 +156,7 @@ export const settings = html`
     <${Card} footer="About five minutes.">
       <${Steps} items=${[
         { title: 'Sign up', body: 'You are here already.', done: true },
-        { title: 'Make a token', body: html`On this page, with <code>games:write</code>.` },
+        { title: 'Create a token', body: html`On this page, with <code>games:write</code>.` },
         {
           title: 'Deploy',
           body: html`From your game's folder:<${CodeBlock} title="Terminal" code="npx gameyard deploy dist --game rooftop-relay --message 'First public build of the game'" />`,
@@ -180,4 +180,4 @@ export const signIn = html`
       <${Field} label="Password" name="password" type="password" autocomplete="current-password" required />
     <//>
   <//>
-  <${Note}>New here? <a href="/sign-up">Make an account</a><//>`
+  <${Note}>New here? <a href="/sign-up">Create an account</a><//>`

@@ -58,7 +58,7 @@ export function playground({ form, models, available, portal, request, answer, p
           : html`<${Card}>${fields(form, models)}<//>`
       }
     <//>
-    <${Section} title="The same from a program" description=${html`Make a token with the scope <code>ai:generate</code> in <a href="/settings/tokens">your settings</a>. Pages of any origin may call it.`}>
+    <${Section} title="The same from a program" description=${html`Create a token with the scope <code>ai:generate</code> in <a href="/settings/tokens">your settings</a>. Pages of any origin may call it.`}>
       <${CodeBlock} title="Terminal" code=${curlOf(portal, shown)} />
       <${CodeBlock} title="JavaScript" code=${sdkOf(portal, shown)} />
     <//>`

@@ -48,7 +48,7 @@ export const suspensionPages: Routes = async (app) => {
     },
     async (request, reply) => {
       const reason = request.body.reason?.trim()
-      if (!reason) return show(request, reply, request.params.slug, 'Say why: its maker reads it.')
+      if (!reason) return show(request, reply, request.params.slug, 'Give the reason. The maker reads it.')
       const { slug } = await suspensions.suspend(request.params.slug, reason, actorOf(request))
       return reply.redirect(`/admin/assets/${slug}/suspend`, 303)
     },

@@ -14,10 +14,10 @@ export const gameTools = defineTools([
   },
   {
     name: 'game_create',
-    title: 'Make a game',
+    title: 'Create a game',
     route: 'POST /api/games',
     description:
-      'Makes a game with an address of its own; sign-in, rooms, saves and scores work there at once. Publish files with deploy_files next.',
+      'Creates a game with an address of its own; sign-in, rooms, saves and scores work there at once. Publish files with deploy_files next.',
     effect: 'adds',
     answers: 'GET /api/games/:id',
     game: (_args, { id }) => id,
@@ -85,10 +85,10 @@ export const gameTools = defineTools([
   },
   {
     name: 'boards_set',
-    title: 'Make or change a leaderboard',
+    title: 'Create or change a leaderboard',
     route: 'PUT /api/games/:id/boards/:boardId',
     description:
-      'Makes a leaderboard, or changes the named fields of one. Pages of the game then use `board("<boardId>")` of /__service/scores.js.',
+      'Creates a leaderboard, or changes the named fields of one. Pages of the game then use `board("<boardId>")` of /__service/scores.js.',
     // A change that would alter the scores of a board is refused.
     effect: 'adds',
     repeatable: true,

@@ -58,7 +58,7 @@ export function jobPage(
         active
           ? html`<${Form} action=${`${path}/cancel`}><${Button} kind="danger">Cancel<//><//>`
           : job.action === 'create' &&
-            html`<${Button} href=${`/blender/new?from=${job.id}`}>${job.status === 'completed' ? 'Make another like it' : 'Change it and try again'}<//>`
+            html`<${Button} href=${`/blender/new?from=${job.id}`}>${job.status === 'completed' ? 'Create another like it' : 'Change it and try again'}<//>`
       } />
     ${active && progress(job, path)}
     ${job.error && html`<${Notice} tone="error" title=${sentence(job.error.code)}>${job.error.message}<//>`}

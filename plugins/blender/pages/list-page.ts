@@ -34,7 +34,7 @@ export const listPage = ({ jobs, nextCursor, cursor, health, templates }: Shown)
   }
   ${
     jobs.length === 0 && !cursor
-      ? html`<${EmptyState} title="No jobs yet" action=${{ href: '/blender/new', label: 'Make something' }}>Choose a template below, or write a script of your own.<//>`
+      ? html`<${EmptyState} title="No jobs yet" action=${{ href: '/blender/new', label: 'Create a model' }}>Choose a template below, or write a script of your own.<//>`
       : html`<${Section} title="Your jobs">
           <${Table} caption="Your Blender jobs" columns=${columns} rows=${jobs} />
           <${Pagination} label="Jobs" next=${nextCursor && `/blender?cursor=${nextCursor}`} first=${cursor && '/blender'} />

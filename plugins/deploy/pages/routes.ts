@@ -213,7 +213,7 @@ const columnsFor = (path: string) => [
     cell: ({ files, bytes, room }: Deploy) =>
       html`<span>${files} · ${formatBytes(bytes)}${room && html`<br /><span class="soft">room script <code>${room}</code></span>`}</span>`,
   },
-  { label: 'Begun', cell: (deploy: Deploy) => html`<${Timestamp} at=${deploy.createdAt} />` },
+  { label: 'Started', cell: (deploy: Deploy) => html`<${Timestamp} at=${deploy.createdAt} />` },
   { label: 'Actions', action: true, cell: (deploy: Deploy) => actions(path, deploy) },
 ]
 
@@ -261,7 +261,7 @@ const instructions = (portal: string, game: Game): View => html`
     <${Steps} items=${[
       {
         title: 'Get a token',
-        body: html`<p>Make one under <a href="/settings/tokens">API tokens</a> with the scope <code>deployments:write</code>, and hand it to your terminal.</p>
+        body: html`<p>Create one under <a href="/settings/tokens">API tokens</a> with the scope <code>deployments:write</code>, and hand it to your terminal.</p>
         <${CodeBlock} code="export SERVICE_API_TOKEN=svc_api_…" />`,
       },
       {

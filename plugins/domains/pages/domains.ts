@@ -62,7 +62,7 @@ function domainSection(app: App, game: Game, domain: Domain, problem: string | u
       ${findings(domain)}
       ${(domain.state !== 'verified' || domain.address !== 'here') && records(app, game, domain)}
       <div class="row">
-        ${domain.state !== 'verified' && step('verify', 'Look now')}
+        ${domain.state !== 'verified' && step('verify', 'Check now')}
         ${served && !domain.primary && step('primary', 'Make it the main address')}
         ${domain.primary && step('equal', 'Stop redirecting to it')}
         <${Confirm} label="Remove" action=${path} submit=${`Remove ${domain.name}`}>

@@ -52,7 +52,7 @@ export const hostPages: Routes = async (app) => {
           game &&
           html`<a href=${`/admin/players/${game.ownerId}`}><bdi>${owners.get(game.ownerId) ?? game.ownerId}</bdi></a>`,
       },
-      { label: 'Looked up', cell: ({ checkedAt }: HostedDomain) => html`<${Timestamp} at=${checkedAt} />` },
+      { label: 'Checked', cell: ({ checkedAt }: HostedDomain) => html`<${Timestamp} at=${checkedAt} />` },
       {
         label: 'Actions',
         action: true,

@@ -9,11 +9,11 @@ import { GameActivityRow } from './entities.ts'
 
 /** The actions of the activity list, with the sentence that the dashboard shows. */
 export const ACTIONS = {
-  'game.create': 'Made the game',
+  'game.create': 'Created the game',
   'game.change': 'Changed the game',
   'game.delete': 'Deleted the game',
   'game.restore': 'Restored the game',
-  'game.secret': 'Made a new client secret',
+  'game.secret': 'Created a new client secret',
   'game.suspend': 'Suspended the game',
   'game.lift': 'Lifted the suspension',
   'game.appeal': 'Answered the suspension',
@@ -21,7 +21,7 @@ export const ACTIONS = {
   'game.refuse': 'Refused the game',
   'media.add': 'Added a picture or video',
   'media.remove': 'Removed a picture or video',
-  'invitation.renew': 'Made a new invitation link',
+  'invitation.renew': 'Created a new invitation link',
   'invitation.revoke': 'Revoked the invitation link',
   'deploy.live': 'Published a deploy',
   'deploy.preview': 'Published a preview',
@@ -29,7 +29,7 @@ export const ACTIONS = {
   'deploy.remove': 'Removed a deploy',
   'deploy.pin': 'Pinned a deploy',
   'deploy.unpin': 'Unpinned a deploy',
-  'board.create': 'Made a leaderboard',
+  'board.create': 'Created a leaderboard',
   'board.change': 'Changed a leaderboard',
   'board.remove': 'Removed a leaderboard',
   'domain.add': 'Added a domain',

@@ -76,7 +76,7 @@ export const approvalPages: Routes = async (app) => {
     async (request, reply) => {
       const reason = request.body.reason?.trim()
       const { id } = request.params
-      if (!reason) return page(request, reply, { id, message: 'Say why: its maker reads it.' })
+      if (!reason) return page(request, reply, { id, message: 'Give the reason. The maker reads it.' })
       await approvals.refuse(id, reason, actorOf(request))
       return reply.redirect(`${PATH}?done=refuse`, 303)
     },

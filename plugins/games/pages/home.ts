@@ -53,7 +53,7 @@ export function home(
       ${
         newest.length > 0
           ? html`<${Grid}>${newest.map(card)}<//>`
-          : html`<${EmptyState} title="No games yet"><p>${app.site.name} is empty. Make a game here${app.games.dashboard.newGame.map(({ label, href }) => html`, <a href=${href}>${label.toLowerCase()}</a>`)}, or upload a folder with an <code>index.html</code>. Then send your friends its address.</p><//>`
+          : html`<${EmptyState} title="No games yet"><p>${app.site.name} is empty. Create a game here${app.games.dashboard.newGame.map(({ label, href }) => html`, <a href=${href}>${label.toLowerCase()}</a>`)}, or upload a folder with an <code>index.html</code>. Then send your friends its address.</p><//>`
       }
       ${more && html`<div class="row"><${Button} href="/catalog">All games<//></div>`}
     <//>`

@@ -78,7 +78,7 @@ export const hostPages: Routes = async (app) => {
     },
     async (request, reply) => {
       const reason = request.body.reason?.trim()
-      if (!reason) return suspensionPage(request, reply, request.params.id, 'Say why: its maker reads it.')
+      if (!reason) return suspensionPage(request, reply, request.params.id, 'Give the reason. The maker reads it.')
       const game = await app.games.suspensions.suspend(request.params.id, reason, actorOf(request))
       request.log.info({ step: 'suspend', game: game.id, reason, by: callerOf(request).playerId }, CHANGED)
       return reply.redirect(`/admin/games?done=suspend&game=${game.id}`, 303)
@@ -155,7 +155,7 @@ function gamesPage({ games, owners, nextCursor, q, paged }: GamesPageProps): Vie
         html`<a href=${`/admin/players/${game.ownerId}`}><bdi>${owners.get(game.ownerId) ?? game.ownerId}</bdi></a>`,
     },
     { label: 'Plays', align: 'end' as const, cell: (game: Game) => number.format(game.stats.plays) },
-    { label: 'Made', cell: (game: Game) => html`<${Timestamp} at=${game.createdAt} day />` },
+    { label: 'Created', cell: (game: Game) => html`<${Timestamp} at=${game.createdAt} day />` },
     {
       label: 'Actions',
       action: true,
@@ -190,7 +190,7 @@ export function contributeToHostDashboard({ hostDashboard, games }: FastifyInsta
   )
   hostDashboard.setupSteps.push({
     title: 'Publish the first game',
-    text: 'Make one in the browser, or upload a folder with an index.html. Each game has an address of its own.',
+    text: 'Create one in the browser, or upload a folder with an index.html. Each game has an address of its own.',
     order: 15,
     action: { href: '/games/new', label: 'Publish a game' },
     done: () => games.administration.anyToPlay(),

@@ -68,7 +68,7 @@ export function integrate(
     ${app.games.dashboard.integrateSections.map((section) => section(game))}
     <${Section} title="OAuth" description="For games with a server of their own.">
       <${DescriptionList} items=${facts} />
-      <${Confirm} label="Make a new client secret" action=${`${pathOf(game)}/integrate/secret`}>
+      <${Confirm} label="Create a new client secret" action=${`${pathOf(game)}/integrate/secret`}>
         <p>The old secret and all sign-ins through it end at once. A hosted game does not use the secret.</p>
       <//>
     <//>`

@@ -74,8 +74,8 @@ export function myGames(
     },
   ]
   const empty = html`
-    <${EmptyState} title="No games yet" command=${createCommand(origins.portal)} action=${{ href: '/games/new', label: 'Make a game' }}>
-      <p>Make one here${dashboard.newGame.map(({ label, href }) => html`, <a href=${href}>${label.toLowerCase()}</a>`)}, or from a terminal with an <a href="/settings/tokens">API token</a> that has the scope <code>games:write</code>:</p>
+    <${EmptyState} title="No games yet" command=${createCommand(origins.portal)} action=${{ href: '/games/new', label: 'Create a game' }}>
+      <p>Create one here${dashboard.newGame.map(({ label, href }) => html`, <a href=${href}>${label.toLowerCase()}</a>`)}, or from a terminal with an <a href="/settings/tokens">API token</a> that has the scope <code>games:write</code>:</p>
     <//>`
   return html`
     <${PageHeader} title="My games" actions=${games.length > 0 && html`<${Button} kind="act" href="/games/new">New game<//>`} />
@@ -118,7 +118,7 @@ const deletedColumns = (after: string | undefined, refused: RefusedDeletion | un
     cell: (game: Game) => {
       const again = refused?.id === game.id ? refused : undefined
       return html`<span class="row">
-        <${Form} action="/games/restore"><${Button} small name="game" value=${game.id} label=${`Bring back ${game.title}`}>Bring back<//><//>
+        <${Form} action="/games/restore"><${Button} small name="game" value=${game.id} label=${`Restore ${game.title}`}>Restore<//><//>
         <${Confirm} small label="Delete for good" name=${`Delete ${game.title} for good`} action="/games/erase" open=${again !== undefined}>
           <p><strong><bdi>${game.title}</bdi></strong> can't be brought back then. Its files, saves, scores and statistics go with it.</p>
           <input type="hidden" name="game" value=${game.id} />

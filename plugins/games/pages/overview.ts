@@ -88,7 +88,7 @@ function overview(app: FastifyInstance, game: Game, columns: LoadedColumn[]): Vi
         <div class="glance"><${Cover} ...${game} /><${DescriptionList} items=${[
           { term: 'Address', detail: html`<${CopyValue} value=${game.url} label="address" />` },
           ...texts.map((column) => ({ term: column.label, detail: cellOf(column, game.id) })),
-          { term: 'Made', detail: html`<${Timestamp} at=${game.createdAt} />` },
+          { term: 'Created', detail: html`<${Timestamp} at=${game.createdAt} />` },
           { term: 'Played', detail: game.stats.plays === 1 ? 'once' : `${number.format(game.stats.plays)} times` },
         ]} /></div>
       <//>
@@ -136,7 +136,7 @@ function nextStep(game: Game): View {
       'Next: invite somebody',
       'It is private: people with your link may play it.',
       `${path}/settings#invitations`,
-      'Make a link',
+      'Create a link',
     )
   if (game.stats.signIns === 0)
     return html`<${Card} title="Next: let players sign in" description=${game.hosted ? 'Sign-in is there already. Ask who is playing:' : 'The adapter signs players in on your own server.'}>

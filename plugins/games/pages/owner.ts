@@ -104,7 +104,7 @@ export const ownerPages: Routes = async (app) => {
         <${PageHeader} title="New game" crumbs=${[{ label: 'My games', href: '/games' }]} lede=${`It gets an address of its own.${app.games.dashboard.newGame.length > 0 ? ' If you have no files yet, begin with one that runs at once.' : ''}`}
           actions=${app.games.dashboard.newGame.map(({ label, href }) => html`<${Button} href=${href}>${label}<//>`)} />
         <${StepIndicator} label="Publish a game" steps=${NEW_GAME_STEPS} current=${0} />
-        <${Form} action="/games/new" submit="Make it" error=${problems.form}>${gameFields(form, problems)}<//>`,
+        <${Form} action="/games/new" submit="Create the game" error=${problems.form}>${gameFields(form, problems)}<//>`,
     })
 
   app.get('/games/new', own, async (request, reply) => newGame(reply, callerOf(request).viewer))

@@ -137,7 +137,7 @@ const invitationSection = (game: Game, path: string, link: string | null): View 
     ${link && html`<${CopyValue} value=${link} label="invitation link" />`}
     <p class="soft">${game.invitedIds.length === 0 ? 'Nobody has joined yet.' : `${game.invitedIds.length} ${game.invitedIds.length === 1 ? 'player has' : 'players have'} joined.`}</p>
     <div class="row">
-      <${Form} action=${`${path}/invitations`}><${Button} name="do" value="renew">${link ? 'Make a new link' : 'Make a link'}<//><//>
+      <${Form} action=${`${path}/invitations`}><${Button} name="do" value="renew">${link ? 'Create a new link' : 'Create a link'}<//><//>
       ${(link || game.invitedIds.length > 0) && html`<${Confirm} label="Uninvite everyone" action=${`${path}/invitations`} submit="End the link and uninvite everyone"><input type="hidden" name="do" value="revoke" /><//>`}
     </div>
   <//>`

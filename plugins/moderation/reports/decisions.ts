@@ -257,7 +257,7 @@ function mustBePossible(action: DecisionAction, target: Target | null, words: st
   if (action === 'suspend' && target.kind === 'player') throw new InvalidRequest('A player is disabled, not suspended.')
   if (action !== 'disable' && words === '') {
     const details = [{ path: 'message', message: 'is required' }]
-    throw new InvalidRequest('Say why: the owner reads it.').with({ details })
+    throw new InvalidRequest('Give the reason. The owner reads it.').with({ details })
   }
 }
 

@@ -37,7 +37,7 @@ export const InvitationsPage = ({ invitations, link, signUp }: InvitationsPagePr
   }
   <${Section} layout="side" title="Invite somebody" description="Send the link to the person that you invite.">
     <${Card}>
-      <${Form} action="/admin/invitations" submit="Make a link">
+      <${Form} action="/admin/invitations" submit="Create a link">
         <${Field} label="Note" name="note" maxlength=${100} required=${false} autocomplete="off" hint="A note for you." />
       <//>
     <//>
@@ -56,6 +56,6 @@ export const InvitationsPage = ({ invitations, link, signUp }: InvitationsPagePr
             <${Button} small label=${`Withdraw ${note || 'the invitation'}`}>Withdraw<//></form>`,
         },
       ],
-      empty: html`<${EmptyState} title="No invitation is waiting">Make a link above, and it shows here until it is used.<//>`,
+      empty: html`<${EmptyState} title="No invitation is waiting">Create a link above, and it shows here until it is used.<//>`,
     }} />
   <//>`

@@ -4,7 +4,7 @@ import type { SetupStep } from '../../../core/observe/host-dashboard.ts'
 /** The set-up steps that concern players, for the administrator of a new server. */
 export const setupChecklist = ({ identity }: FastifyInstance): SetupStep[] => [
   {
-    title: 'Make your account',
+    title: 'Create your account',
     text: 'Done: you are signed in.',
     order: 10,
     action: { href: '/settings', label: 'Settings' },

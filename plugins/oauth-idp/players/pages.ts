@@ -165,7 +165,7 @@ export const playerPages: Routes = async (app) => {
     const body = html`
       <header class="page-header">
         <h1>Sign out?</h1>
-        <p class="lede">You are signed in as <strong>${viewer.name}</strong>.${isGuest && html` As a guest you can't come back as the same player. <a href="/settings">Make it an account</a> to keep it.`}</p>
+        <p class="lede">You are signed in as <strong>${viewer.name}</strong>.${isGuest && html` As a guest you can't come back as the same player. <a href="/settings">Create an account</a> to keep it.`}</p>
       </header>
       <${Form} action="/sign-out"><${Row}><${Button} kind="act">Sign out<//><${Button} href="/">Stay<//><//><//>`
     return renderPage(reply, { title: 'Sign out', user: viewer, narrow: true, body })

@@ -70,7 +70,7 @@ const Upgrade = ({ canUpgrade, refused, player, minLength, problem }: PartProps)
     <${Card}>
       ${
         canUpgrade
-          ? html`<${Form} action="/settings/upgrade" submit="Make it an account" error=${problem?.message}>
+          ? html`<${Form} action="/settings/upgrade" submit="Create an account" error=${problem?.message}>
               <${Field} label="Name" name="name" id="upgrade-name" value=${refused?.form === 'upgrade' ? refused.name : player.name}
                 required maxlength=${60} autocomplete="nickname" error=${problem?.fields.name} />
               <${Field} label="Email" name="email" type="email" value=${refused?.email} required autocomplete="username"

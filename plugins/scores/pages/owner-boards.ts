@@ -39,12 +39,12 @@ export function boardsPage(
     },
   ]
   const none = html`<${EmptyState} title="No boards yet">
-    <p>Make one below. The game submits with <code>board('fastest').submit(score)</code>, and its page shows who is first.</p>
+    <p>Create one below. The game submits with <code>board('fastest').submit(score)</code>, and its page shows who is first.</p>
   <//>`
   return html`
     ${dashboardHeader(app, game, path)}
     <${Section} title="Boards"><${Table} caption=${`Boards of ${game.title}`} columns=${columns} rows=${boards} empty=${none} /><//>
     <${Section} layout="side" id="new" title="New board" description=${html`<a href="/docs/scores">Scores</a> explains each field, and what a score from a browser is worth.`}>
-      ${boardForm({ action: path, submit: 'Make the board', values: typed ?? {}, problem, isNew: true, hasScores: false })}
+      ${boardForm({ action: path, submit: 'Create the board', values: typed ?? {}, problem, isNew: true, hasScores: false })}
     <//>`
 }

@@ -308,7 +308,7 @@ t.test('games are made, changed, found, and suggested for a typo', async (t) => 
   const reader = machine(t, { ...env, SERVICE_API_TOKEN: await platform.token(['games:read']) })
   t.match(await reader.gameyard('games', 'update', 'duo', '--title', 'X'), {
     code: 1,
-    stderr: /^API token is missing the games:write scope\.\n {2}Make a token that has it at/,
+    stderr: /^API token is missing the games:write scope\.\n {2}Create a token that has it at/,
   })
   t.match(await gameyard('games', 'delete', 'duo'), { code: 0, stdout: /restore it for 30 days/ })
   t.match(await gameyard('games', 'get', 'duo'), { code: 1 })

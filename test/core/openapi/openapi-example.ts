@@ -86,7 +86,7 @@ export const document = {
         },
       },
       post: {
-        summary: 'Make a game',
+        summary: 'Create a game',
         description: 'Its `clientSecret` is shown once.',
         security: [{ apiToken: ['games:write'] }],
         requestBody: {

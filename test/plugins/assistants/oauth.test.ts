@@ -88,7 +88,7 @@ t.test('sign-in of coding assistants', async (t) => {
     for (const words of [
       'Quill',
       'See your games',
-      'Make and change your games',
+      'Create and change your games',
       'chose its name itself',
       '127.0.0.1:50123',
     ]) {

@@ -33,7 +33,7 @@ t.test('an owner brings a domain in the browser, without scripts, and the host s
   t.equal(await page.getByLabel('Domain').inputValue(), 'https://play.example.com/', 'what was typed stays')
   await page.getByLabel('Domain').fill('play.example.com')
   await page.getByRole('button', { name: 'Add' }).click()
-  await page.getByRole('button', { name: 'Look now: play.example.com' }).click()
+  await page.getByRole('button', { name: 'Check now: play.example.com' }).click()
   // A click waits for the next page's begin, not for its end.
   await page
     .getByRole('main')
@@ -63,7 +63,7 @@ t.test('an owner brings a domain in the browser, without scripts, and the host s
   await look(owner, '/games/rooftop-relay/settings/domains', 'waiting')
 
   publish(dns, domain.records)
-  await page.getByRole('button', { name: 'Look now: play.example.com' }).click()
+  await page.getByRole('button', { name: 'Check now: play.example.com' }).click()
   await page.waitForLoadState()
   t.match(await page.getByRole('main').textContent(), /live/)
   await page.getByRole('button', { name: 'Make it the main address: play.example.com' }).click()

@@ -55,7 +55,7 @@ t.test('a new server shows its first steps until they are done', async (t) => {
   const platform = await startPlatform(t)
   const host = await platform.admin()
   const first = (await host.get('/admin')).text
-  for (const step of ['Make your account', 'Let somebody in', 'Publish the first game']) t.match(first, step)
+  for (const step of ['Create your account', 'Let somebody in', 'Publish the first game']) t.match(first, step)
   await platform.signUp()
   await platform.game(host, { url: 'https://elsewhere.example' })
   t.notMatch((await host.get('/admin')).text, 'First steps')
@@ -162,7 +162,7 @@ t.test('the host finds any game and suspends it with a reason, and undoes it wit
   t.match((await host.get('/admin/games?q=cellar')).text, 'Nothing found')
   const path = `/admin/games/${game.id}/suspend`
   t.match(await host.get(path), { status: 200, text: /Suspend Rooftop Relay[\s\S]*A game by Mo/ })
-  t.match(await host.submit(path, { reason: ' ' }), { status: 400, text: /Say why/ })
+  t.match(await host.submit(path, { reason: ' ' }), { status: 400, text: /Give the reason/ })
   t.equal((await platform.app.games.get(game.id)).suspended, null)
   const gone = await host.submit(path, { reason: 'It copies <another> game.' })
   t.match((await platform.app.games.get(game.id)).suspended, { reason: 'It copies <another> game.' })

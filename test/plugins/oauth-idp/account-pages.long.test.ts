@@ -89,7 +89,7 @@ t.test('account pages are accessible and fit, on a phone and a desk, by day and 
   await visit('player', `/admin/players/${off.id}`)
   await page.goto(`${portal}/admin/invitations`)
   await page.getByLabel('Note').fill('Dorothy Vaughan')
-  await page.getByRole('button', { name: 'Make a link' }).click()
+  await page.getByRole('button', { name: 'Create a link' }).click()
   const invitation = (await page.getByLabel('Invitation link', { exact: true }).textContent()) as string
   await check('invitations')
   t.match(await page.goto(`${portal}/admin/players/${admin.id}`).then(() => page.textContent('main')), /This is you/)
@@ -158,7 +158,7 @@ t.test('sign-up by mail, a lost password, and a guest who stays, without a scrip
   const id = (await page.locator('.picture img').getAttribute('src'))?.split('/').at(-1)
   await page.getByLabel('Email').fill('gus@example.org')
   await page.getByLabel('Password').fill(PASSWORD)
-  await page.getByRole('button', { name: 'Make it an account' }).click()
+  await page.getByRole('button', { name: 'Create an account' }).click()
   await follow(3)
   await page.getByLabel('Password').fill(PASSWORD)
   await page.getByRole('button', { name: 'Create account' }).click()

@@ -1,4 +1,4 @@
-// Make your own version: who may, what the new game has and has not, and what its page says about where it came from.
+// Create your own version: who may, what the new game has and has not, and what its page says about where it came from.
 import t, { type Test } from 'tap'
 import { PROGRAM } from '../../../core/data/audit.ts'
 import { inFull } from '../../kit/extent.ts'
@@ -24,7 +24,7 @@ async function openPlatform(t: Test, config: Record<string, unknown> = {}) {
 t.test('a player makes a version of a game, which has its files and says where it came from', async (t) => {
   const { platform, maker, other, program, game } = await openPlatform(t)
   await program.put(`/api/games/${game.id}/boards/points`, { title: 'Points', order: 'asc' })
-  t.match(await platform.stranger.get('/games/pong'), { text: /href="\/games\/pong\/remix">Make your own version</ })
+  t.match(await platform.stranger.get('/games/pong'), { text: /href="\/games\/pong\/remix">Create your own version</ })
   t.match(await platform.stranger.get('/games/pong/remix'), { status: 303 }, 'it needs an account')
   t.match(await other.get('/games/pong/remix'), { status: 200, text: /value="My Pong"/ })
 
@@ -49,7 +49,7 @@ t.test('a player makes a version of a game, which has its files and says where i
     await page(),
     `Made from <a href="/games/pong"><bdi>Pong</bdi></a> by <a href="/players/${maker.id}"><bdi>Mo</bdi></a>.`,
   )
-  t.notMatch(await page(), 'Make your own version', 'its own maker decides about further versions')
+  t.notMatch(await page(), 'Create your own version', 'its own maker decides about further versions')
 
   t.comment('it is a game like any other')
   await deploy(platform, await platform.program(other), made.id, { ...FILES, 'game.js': 'changed()' })
@@ -101,7 +101,7 @@ t.test('only what its maker lets go is copied, and only while it may be seen', a
     t.match(await other.post(remix, {}), { status, body: { error: { code } } }, what)
     t.equal((await other.get('/games/pong/remix')).status, status, what)
     t.equal((await other.submit('/games/pong/remix', { title: 'Mine' })).status, status, what)
-    t.notMatch((await platform.stranger.get('/games/pong')).text, 'Make your own version')
+    t.notMatch((await platform.stranger.get('/games/pong')).text, 'Create your own version')
   }
   await set({ settings: { remix: false } })
   await refused(403, 'remix_not_allowed', 'it is off')

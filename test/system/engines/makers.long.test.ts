@@ -30,7 +30,7 @@ async function publishZip(t: Test, page: EnginePage, folder: string): Promise<vo
   await page.goto('/')
   await page.click({ link: 'Publish a game' })
   await page.fill({ label: 'Title' }, 'Sonar')
-  await page.click({ button: 'Make it' })
+  await page.click({ button: 'Create the game' })
   await page.upload({ label: 'Zip archive' }, archive)
   await page.click({ button: 'Publish' })
   await page.see({ text: 'Your build is live' })

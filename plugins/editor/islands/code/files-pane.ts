@@ -15,7 +15,7 @@ export function FilesPane({ workspace, onShow }: { workspace: Workspace; onShow:
   }
   const create = async () => {
     const folder = active?.path.includes('/') ? active.path.slice(0, active.path.lastIndexOf('/') + 1) : ''
-    const path = (await ask({ title: 'New file', label: 'Path', value: folder, action: 'Make the file' }))?.trim()
+    const path = (await ask({ title: 'New file', label: 'Path', value: folder, action: 'Create the file' }))?.trim()
     if (!path) return
     await workspace.act((api) => api.write(path, '', null))
     await show(path)
