@@ -120,10 +120,11 @@ async function report(terminal: Terminal, error: unknown, signal: AbortSignal): 
       ? new CliError('Stopped.', { code: 'stopped', exitCode: 130 })
       : error
   if (!(known instanceof CliError)) throw error
-  const { message, code, hint, details, exitCode } = known
+  const { message, code, hint, details, reason, exitCode } = known
   if (terminal.json) {
     const listed = details.length > 0 ? { details } : {}
-    terminal.result({ error: { message, code, ...(hint ? { hint } : {}), ...listed } }, () => '')
+    const error = { message, code, ...(hint ? { hint } : {}), ...listed }
+    terminal.result({ error, ...(reason ? { reason } : {}) }, () => '')
   }
   terminal.note(terminal.styleNote('red', message))
   for (const { path, message: trouble } of details.slice(0, 10)) terminal.note(`  ${path}: ${trouble}`)
