@@ -14,10 +14,11 @@ const SHOWN_DETAILS = 10
 export async function reportError(error: unknown, json: boolean): Promise<number> {
   if (error instanceof CommanderError && error.exitCode === 0) return 0
   const terminal = new Terminal({ json })
-  const { message, code, hint, details, exitCode } = await failureOf(error)
+  const { message, code, hint, details, reason, exitCode } = await failureOf(error)
   if (json) {
     const listed = details.length > 0 ? { details } : {}
-    terminal.result({ error: { message, code, ...(hint ? { hint } : {}), ...listed } }, () => '')
+    const described = { message, code, ...(hint ? { hint } : {}), ...listed }
+    terminal.result({ error: described, ...(reason ? { reason } : {}) }, () => '')
   }
   // Commander has printed its message.
   if (error instanceof CommanderError) return exitCode

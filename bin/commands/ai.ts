@@ -20,6 +20,7 @@ interface Generated {
   type: 'text' | 'object' | 'image'
   model: string
   result: unknown
+  finish: 'complete' | 'length' | 'filtered'
   creditsUsed: number
   balance: number
 }

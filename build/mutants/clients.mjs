@@ -252,4 +252,11 @@ export default [
     replace: 'cost: Math.min(most, 1)',
     tests: ['clients/room-send-queue'],
   },
+  {
+    name: 'a generation that was refused is asked for again',
+    in: 'clients/sdk',
+    find: 'if (reason !== null && !PASSING_REASONS.includes(reason)) return false',
+    replace: '',
+    tests: ['clients/repeatable'],
+  },
 ]

@@ -126,4 +126,11 @@ export default [
     replace: '? part.delta',
     tests: ['drivers/ai/drivers'],
   },
+  {
+    name: 'an account without money is asked three times',
+    in: 'drivers/ai',
+    find: 'if (faultNamedBy(error)) return null',
+    replace: '',
+    tests: ['drivers/ai/gateways'],
+  },
 ]

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { mayRepeat } from '../sdk/repeatable.ts'
 import { CliError } from './errors.ts'
 import { ConnectionError, type HttpAnswer, type HttpRequest, send, textOf, unreachable } from './http.ts'
 import { homeOf } from './platform.ts'
@@ -127,7 +128,7 @@ export class Api {
           continue
         }
         const error = await this.#errorOf(answer)
-        if (attempt >= attempts || !isPassing(answer.status, error.code)) throw error
+        if (attempt >= attempts || !isPassing(answer.status, error.code, error.reason)) throw error
         await wait(retryAfter(answer) ?? backOff(attempt), undefined, { signal })
       } catch (error) {
         if (!(error instanceof ConnectionError)) throw error
@@ -163,7 +164,7 @@ export class Api {
     const text = await textOf(answer).catch(() => '')
     const problem = problemIn(text)
     if (!problem) return this.#notOurs(answer)
-    const { code, message, details } = problem
+    const { code, message, details, reason = null } = problem
     const hint = this.#hintFor(status, { code, message })
     if (status === 401) return new CliError(`${this.baseUrl} does not accept the token.`, { code, hint })
     if (status >= 500 && code === 'internal') {
@@ -173,7 +174,7 @@ export class Api {
         hint: `Tell its host${id ? ` the request's id: ${id}` : ''}; its log says more.`,
       })
     }
-    return new CliError(message, { code, details: details ?? [], ...(hint ? { hint } : {}) })
+    return new CliError(message, { code, reason, details: details ?? [], ...(hint ? { hint } : {}) })
   }
 
   #hintFor(status: number, { code, message }: Problem): string {
@@ -211,22 +212,24 @@ interface Problem {
   code: string
   message: string
   details?: { path: string; message: string }[]
+  /** Why a generation failed. */
+  reason?: string
 }
 
 /** Reads the error from a response, in the platform's format or, for OAuth endpoints, that of RFC 6749. */
 export function problemIn(text: string): Problem | null {
   try {
-    const { error, error_description } = JSON.parse(text)
+    const { error, error_description, reason } = JSON.parse(text)
     if (typeof error === 'string') return { code: error, message: error_description ?? error }
-    return typeof error?.message === 'string' ? { ...error, code: error.code ?? 'failed' } : null
+    return typeof error?.message === 'string' ? { ...error, code: error.code ?? 'failed', reason } : null
   } catch {
     return null
   }
 }
 
-/** Returns whether a later attempt may succeed. */
-export const isPassing = (status: number, code: string): boolean =>
-  status === 429 || (status >= 502 && status <= 504 && !code.endsWith('_not_configured') && code !== 'upstream_error')
+/** Returns whether a later attempt may succeed. A mistake of the server (500) is reported at once, for its host to see. */
+export const isPassing = (status: number, code: string, reason: string | null = null): boolean =>
+  status !== 500 && mayRepeat({ status, code, reason }, true)
 
 /** Returns the `Retry-After` delay in milliseconds, at most half a minute; null when the response has none. */
 export function retryAfter({ headers }: HttpAnswer): number | null {

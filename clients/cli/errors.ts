@@ -9,6 +9,8 @@ export interface ErrorExtras {
   cause?: unknown
   /** The platform's list of problems with their locations. */
   details?: { path: string; message: string }[]
+  /** The platform's reason why a generation failed. */
+  reason?: string | null
 }
 
 /** An error that the user can fix. It has one sentence about the problem and one about the fix. */
@@ -17,14 +19,19 @@ export class CliError extends Error {
   readonly hint: string | null
   readonly exitCode: number
   readonly details: { path: string; message: string }[]
+  readonly reason: string | null
 
-  constructor(message: string, { code = 'failed', hint, exitCode = 1, cause, details = [] }: ErrorExtras = {}) {
+  constructor(
+    message: string,
+    { code = 'failed', hint, exitCode = 1, cause, details = [], reason = null }: ErrorExtras = {},
+  ) {
     super(message, { cause })
     this.name = 'CliError'
     this.code = code
     this.hint = hint ?? null
     this.exitCode = exitCode
     this.details = details
+    this.reason = reason
   }
 }
 

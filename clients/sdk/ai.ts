@@ -36,6 +36,8 @@ export interface Generated<Result> {
   type: 'text' | 'object' | 'image'
   model: string
   result: Result
+  /** How a text ended: by itself, at `maxOutputTokens`, or at the provider's filter. */
+  finish: 'complete' | 'length' | 'filtered'
   creditsUsed: number
   balance: number
 }

@@ -1,4 +1,5 @@
 import { ConnectionError, errorOf, retryAfter } from './errors.ts'
+import { mayRepeat } from './repeatable.ts'
 
 export interface ClientOptions {
   /** The portal's origin, such as `https://yard.example`. */
@@ -118,7 +119,7 @@ export function createConnection(options: ClientOptions): Connection {
         if (response.ok) return response
         const asked = retryAfter(response.headers)
         const error = await errorOf(response)
-        if (tries >= retries || !mayPass(response.status, error.code, repeatable)) throw error
+        if (tries >= retries || !mayRepeat(error, repeatable)) throw error
         if (asked !== null) wait = Math.max(wait, asked * 1000)
         if (wait > longestWaitMs) throw error
       } catch (error) {
@@ -138,13 +139,6 @@ export function createConnection(options: ClientOptions): Connection {
     },
   }
 }
-
-/**
- * Returns whether a retry may succeed: after too many requests or a temporary failure. A missing configuration is
- * permanent.
- */
-const mayPass = (status: number, code: string, repeatable: boolean): boolean =>
-  status === 429 || (status >= 500 && repeatable && !code.endsWith('_not_configured') && status !== 507)
 
 /** Waits for `ms`. @throws the signal's reason */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {

@@ -22,14 +22,17 @@ export class ConnectionError extends GameyardError {
 export class ApiError extends GameyardError {
   override name = 'ApiError'
   readonly status: number
+  /** Why a generation failed, such as `refused`, `cut` or `busy`; null for other errors. */
+  readonly reason: string | null
   /** The id of the request in the platform's log. */
   readonly requestId: string | null
   /** The problems per field or per file. */
   readonly details: readonly { path: string; message: string }[]
 
-  constructor(status: number, code: string, message: string, { requestId, details }: ErrorContext) {
+  constructor(status: number, code: string, message: string, { reason, requestId, details }: ErrorContext) {
     super(code, message)
     this.status = status
+    this.reason = reason
     this.requestId = requestId
     this.details = details
   }
@@ -79,6 +82,7 @@ export class RateLimitedError extends ApiError {
 }
 
 interface ErrorContext {
+  reason: string | null
   requestId: string | null
   details: readonly { path: string; message: string }[]
 }
@@ -92,7 +96,11 @@ export async function errorOf(response: Response): Promise<ApiError> {
   const named = typeof body?.error === 'object' ? body.error : undefined
   const code = named?.code ?? (typeof body?.error === 'string' ? body.error : `http_${response.status}`)
   const message = named?.message ?? body?.error_description ?? `The platform answered with ${response.status}.`
-  const context = { requestId: response.headers.get('x-request-id'), details: named?.details ?? [] }
+  const context = {
+    reason: body?.reason ?? null,
+    requestId: response.headers.get('x-request-id'),
+    details: named?.details ?? [],
+  }
   if (code === 'insufficient_credits') {
     const { balance = 0, required = 0 } = body ?? {}
     return new InsufficientCreditsError(message, context, { balance, required })
@@ -107,6 +115,7 @@ const KINDS: Record<number, typeof ApiError | undefined> = { 401: UnauthorizedEr
 interface Body {
   error?: string | { message?: string; code?: string; details?: { path: string; message: string }[] }
   error_description?: string
+  reason?: string
   balance?: number
   required?: number
 }

@@ -40,7 +40,7 @@ export function testAiDriver({ name, create, protocol }: AiSubject): void {
 
     await t.test('a text: what was asked reaches the provider, what it said comes back', async (t) => {
       server.answer = protocol.text('Grüße, 世界 🎮', 7)
-      t.same(await provider.text(request, forever()), { text: 'Grüße, 世界 🎮', outputTokens: 7 })
+      t.same(await provider.text(request, forever()), { text: 'Grüße, 世界 🎮', finish: 'complete', outputTokens: 7 })
       t.match(last(), request)
       await provider.text({ model, prompt: 'Greet.', maxOutputTokens: 5 }, forever())
       t.match(last(), { prompt: 'Greet.', maxOutputTokens: 5, system: undefined, temperature: undefined })
@@ -51,7 +51,7 @@ export function testAiDriver({ name, create, protocol }: AiSubject): void {
       const { pieces, end } = await read(provider, request, forever())
       t.equal(pieces.join(''), 'Once upon a time.')
       t.ok(pieces.length > 1)
-      t.same(end, { outputTokens: 9 })
+      t.same(end, { finish: 'complete', outputTokens: 9 })
     })
 
     await t.test('what a model thinks before its answer is not handed out, in one piece or in many', async (t) => {
@@ -86,17 +86,24 @@ export function testAiDriver({ name, create, protocol }: AiSubject): void {
       server.answer = protocol.stream(['Ha', 'il!'], 7)
       t.same((await read(own, request, forever())).pieces, ['Hail!'], 'an answer without a thought waits for its end')
       server.answer = protocol.text('Hmm', 7, true)
-      await fails(t, own.text(request, forever()), 'invalid-answer', 'cut within the thought')
+      await fails(t, own.text(request, forever()), 'cut', 'cut within the thought')
       await own.close()
     })
 
     await t.test('a count of zero is that of a provider which does not count', async (t) => {
       server.answer = protocol.text('Hello.', 0)
-      t.same(await provider.text(request, forever()), { text: 'Hello.', outputTokens: null })
+      t.same(await provider.text(request, forever()), { text: 'Hello.', finish: 'complete', outputTokens: null })
       server.answer = protocol.stream(['Hel', 'lo.'], 0)
-      t.same((await read(provider, request, forever())).end, { outputTokens: null })
+      t.same((await read(provider, request, forever())).end, { finish: 'complete', outputTokens: null })
       server.answer = protocol.text('[1]', 0)
       t.same(await provider.object(request, forever()), { object: [1], outputTokens: null })
+    })
+
+    await t.test('a text that was cut says so, and one without content has no other reason', async (t) => {
+      server.answer = protocol.text('Once upon a', 7, true)
+      t.match(await provider.text(request, forever()), { text: 'Once upon a', finish: 'length' })
+      server.answer = protocol.text('<think>Hmm', 7, true)
+      await fails(t, provider.text(request, forever()), 'cut')
     })
 
     await t.test('an object is parsed; with a schema, the provider is told it', async (t) => {
@@ -116,15 +123,12 @@ export function testAiDriver({ name, create, protocol }: AiSubject): void {
         server.answer = protocol.text(answer, 6)
         t.same((await provider.object({ ...request, model }, forever())).object, [1, 2], answer)
       }
-      for (const script of [
-        protocol.text('Sorry.', 6),
-        protocol.text('{"hitPoints": ', 6),
-        protocol.text('{"hitPoints": 1} or {"hitPoints": 2}', 6),
-        protocol.text('1', 6, true),
-      ]) {
-        server.answer = script
-        await fails(t, provider.object({ ...request, model, schema }, forever()), 'invalid-answer')
+      for (const text of ['Sorry.', '{"hitPoints": ', '{"hitPoints": 1} or {"hitPoints": 2}']) {
+        server.answer = protocol.text(text, 6)
+        await fails(t, provider.object({ ...request, model, schema }, forever()), 'no-object', text)
       }
+      server.answer = protocol.text('1', 6, true)
+      await fails(t, provider.object({ ...request, model, schema }, forever()), 'cut')
     })
 
     await t.test('an image is what its bytes say', async (t) => {
@@ -220,8 +224,9 @@ const faults = (protocol: Protocol): [title: string, script: Script, reason: Pro
   const refusal = { error: { message: WORDS, type: 'error', code: 1, status: 'X' } }
   return [
     ['400', json(refusal, 400), 'refused'],
-    ['401', json(refusal, 401), 'misconfigured'],
-    ['403', json(refusal, 403), 'misconfigured'],
+    ['401', json(refusal, 401), 'wrong-key'],
+    ['402', json(refusal, 402), 'no-money'],
+    ['403', json(refusal, 403), 'wrong-key'],
     ['404', json(refusal, 404), 'misconfigured'],
     ['429', json(refusal, 429, { 'retry-after': '120' }), 'busy'],
     ['500', json(refusal, 500), 'failed'],

@@ -39,6 +39,9 @@ export interface ImageRequest extends Prompted {
   imageSize: ImageSize
 }
 
+/** How a text ended: by itself, at the limit of its tokens, or at the provider's filter. */
+export type Finish = 'complete' | 'length' | 'filtered'
+
 export interface Generated {
   /** Output tokens as the provider counts them, including reasoning; null when it reports none, or zero. */
   outputTokens: number | null
@@ -60,9 +63,9 @@ export interface AiProvider {
   /** The prices of models; they replace the default prices. */
   readonly pricing: Pricing
   /** @throws ProviderError also when the text is empty */
-  text(request: TextRequest, signal: AbortSignal): Promise<Generated & { text: string }>
-  /** Streams the text in pieces, and returns the token count at the end. @throws ProviderError */
-  streamText(request: TextRequest, signal: AbortSignal): AsyncGenerator<string, Generated>
+  text(request: TextRequest, signal: AbortSignal): Promise<Generated & { text: string; finish: Finish }>
+  /** Streams the text in pieces, and returns how it ended and the token count. @throws ProviderError */
+  streamText(request: TextRequest, signal: AbortSignal): AsyncGenerator<string, Generated & { finish: Finish }>
   /** Generates any JSON value, parsed. @throws ProviderError also when the output is cut off or not JSON */
   object(request: ObjectRequest, signal: AbortSignal): Promise<Generated & { object: unknown }>
   /** @throws ProviderError also when the response has no image, or its data is not an image */
@@ -70,32 +73,76 @@ export interface AiProvider {
   close(): Promise<void>
 }
 
-/** A failure of a provider. `reason` and `status` are for the log; the message is for the caller. */
+/**
+ * A failure of a provider. `reason`, `status` and `hint` are for the log. The message is for the caller, and so is the
+ * reason in the body, a key of `FAILURES`.
+ */
 export class ProviderError extends defineError('upstream_error', 502, '%s') {
   readonly reason: ProviderFault
   /** The HTTP status of the response, if there was one. */
   readonly status: number | undefined
+  /** What the host can do about it; undefined where it is not for the host to do. */
+  readonly hint: string | undefined
 
   constructor(
     reason: ProviderFault,
     { status, retryAfterSeconds }: { status?: number; retryAfterSeconds?: number } = {},
   ) {
-    super(FAULTS[reason])
+    const [failure, message, hint] = FAULTS[reason]
+    super(message)
     this.reason = reason
     this.status = status
+    this.hint = hint
+    this.body = { reason: failure }
     if (retryAfterSeconds !== undefined) this.headers = { 'retry-after': String(retryAfterSeconds) }
   }
 }
 
-const FAULTS = {
-  refused: 'The AI provider refused this request. Try another prompt or model.',
-  misconfigured: 'The AI provider does not accept this server. Tell its administrator.',
-  busy: 'The AI provider is busy. Try again later.',
-  unreachable: 'The AI provider does not answer.',
-  failed: 'The AI provider failed. Try again.',
-  'invalid-answer': 'The AI provider gave no usable answer. Try again.',
-  late: 'The AI provider took too long.',
+/**
+ * The failures of a generation as the caller sees them, and whether the same request may succeed later. Nobody repeats the
+ * others: each attempt would fail again, at the host's expense.
+ */
+export const FAILURES = {
+  unavailable: { passing: true },
+  busy: { passing: true },
+  refused: { passing: false },
+  cut: { passing: false },
+  no_answer_in_schema: { passing: false },
+  configuration: { passing: false },
 } as const
+export type Failure = keyof typeof FAILURES
+
+/** Each fault as its failure, the message for the caller, and the hint for the host. */
+const FAULTS = {
+  refused: ['refused', 'The AI provider refused this request. Try another prompt or model.'],
+  filtered: ['refused', 'The filter of the AI provider stopped this answer. Change the prompt.'],
+  cut: ['cut', 'The answer did not fit into maxOutputTokens. Allow more of them, or ask for less.'],
+  'no-object': [
+    'no_answer_in_schema',
+    'The model gave no answer of this shape. Simplify the schema, describe it in the prompt, or try another model.',
+    'Choose a stronger model in models.object, or structuredOutputs: true if the server can do that.',
+  ],
+  'wrong-key': [
+    'configuration',
+    'The AI provider does not accept this server. Tell its administrator.',
+    'Check apiKey of this provider: it is wrong, has expired, or may not use this model.',
+  ],
+  'no-money': [
+    'configuration',
+    'The AI provider does not accept this server. Tell its administrator.',
+    'The account at the provider has no money or quota left.',
+  ],
+  misconfigured: [
+    'configuration',
+    'The AI provider does not accept this server. Tell its administrator.',
+    'Check baseUrl and models of this provider: it has no such address or no such model.',
+  ],
+  busy: ['busy', 'The AI provider is busy. Try again later.'],
+  unreachable: ['unavailable', 'The AI provider does not answer.', 'Check baseUrl, and whether the provider runs.'],
+  failed: ['unavailable', 'The AI provider failed. Try again.'],
+  'invalid-answer': ['unavailable', 'The AI provider gave no usable answer. Try again.'],
+  late: ['unavailable', 'The AI provider took too long.', 'Raise limits.aiSeconds if the model is slow.'],
+} as const satisfies Record<string, readonly [failure: Failure, message: string, hint?: string]>
 export type ProviderFault = keyof typeof FAULTS
 
 const Models = Type.Union([Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { minItems: 1 })])

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { APICallError } from '@ai-sdk/provider'
 import { isPlatformError } from '../../core/errors.ts'
-import { ProviderError } from './interface.ts'
+import { ProviderError, type ProviderFault } from './interface.ts'
 
 /** Maximum attempts of one call. A retry follows only when the provider refused before it generated anything. */
 const ATTEMPTS = 3
@@ -33,6 +33,7 @@ export async function withRetries<T>(signal: AbortSignal, call: () => PromiseLik
 function restOf(error: unknown, attempt: number): number | null {
   const status = statusOf(error)
   // With 429, 503 or 529 the provider has not begun; neither has it when the connection failed.
+  if (faultNamedBy(error)) return null
   const untouched = status === 429 || status === 503 || status === 529 || UNCONNECTED.test(codeOf(error))
   if (!untouched) return null
   const seconds = retryAfterOf(error)
@@ -48,14 +49,36 @@ export function faultOf(error: unknown, signal: AbortSignal): unknown {
   const status = statusOf(error)
   if (status === undefined) return new ProviderError(codeOf(error) === '' ? 'invalid-answer' : 'unreachable')
   const details = { status }
-  if (status === 401 || status === 403 || status === 404) return new ProviderError('misconfigured', details)
+  const named = faultNamedBy(error)
+  if (named) return new ProviderError(named, details)
+  if (status === 401 || status === 403) return new ProviderError('wrong-key', details)
+  if (status === 402) return new ProviderError('no-money', details)
+  if (status === 404) return new ProviderError('misconfigured', details)
   if (status === 429 || status === 503 || status === 529) {
     const retryAfterSeconds = retryAfterOf(error)
     return new ProviderError('busy', { ...details, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) })
   }
-  if (status >= 500) return new ProviderError('failed', details)
+  if (status >= 500 || status === 408) return new ProviderError('failed', details)
   // A 2xx response whose body could not be parsed.
   return new ProviderError(status < 300 ? 'invalid-answer' : 'refused', details)
+}
+
+/** Codes in the body of an error, which say more than its status. */
+const CODES: [ProviderFault, RegExp][] = [
+  [
+    'filtered',
+    /"(content_filter|content_policy_violation|ResponsibleAIPolicyViolation|moderation_blocked|data_inspection_failed)"/i,
+  ],
+  ['wrong-key', /"(API_KEY_INVALID|invalid_api_key|authentication_error)"/],
+  ['no-money', /"(insufficient_quota|insufficient_balance|billing_hard_limit_reached|billing_error)"/],
+]
+
+/** Returns the fault that the body of a 4xx response names by its code; such a fault is final, also with 429. */
+function faultNamedBy(error: unknown): ProviderFault | undefined {
+  const status = statusOf(error) ?? 0
+  if (status < 400 || status >= 500 || !APICallError.isInstance(error)) return undefined
+  const { responseBody = '' } = error
+  return CODES.find(([, code]) => code.test(responseBody))?.[0]
 }
 
 const UNCONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/

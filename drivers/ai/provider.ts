@@ -7,11 +7,13 @@ import type {
 import { contentTypeOf } from './content-type.ts'
 import {
   type AiProvider,
+  type Finish,
   type GenerationType,
   type ImageRequest,
   type ObjectRequest,
   type Pricing,
   ProviderError,
+  type ProviderFault,
   type TextRequest,
 } from './interface.ts'
 import { jsonIn } from './json-answer.ts'
@@ -79,8 +81,9 @@ export function createProvider({ models, pricing, load }: ProviderSettings): AiP
     async text(request, signal) {
       const { content, usage, finishReason } = await generate(request, signal)
       const text = answerIn(request.model, textOf(content), finishReason.unified === 'length')
-      if (text === '' || hasFailed(finishReason)) throw new ProviderError('invalid-answer')
-      return { text, outputTokens: tokensOf(usage) }
+      if (hasFailed(finishReason)) throw new ProviderError('invalid-answer')
+      if (text === '') throw new ProviderError(faultOfEnd(finishReason))
+      return { text, finish: finishOf(finishReason), outputTokens: tokensOf(usage) }
     },
 
     async *streamText(request, signal) {
@@ -89,7 +92,7 @@ export function createProvider({ models, pricing, load }: ProviderSettings): AiP
       )
       const thoughts = new LeadingThoughts(unopened.has(request.model))
       let passed = ''
-      let finish: Finish | undefined
+      let finish: End | undefined
       try {
         for await (const part of stream) {
           if (part.type === 'error') throw part.error
@@ -108,9 +111,9 @@ export function createProvider({ models, pricing, load }: ProviderSettings): AiP
       }
       if (endsUnopenedThought(passed)) unopened.add(request.model)
       // The SDK also finishes streams that broke off; a raw reason exists only when the provider finished the stream.
-      if (passed === '' || !finish?.finishReason.raw || hasFailed(finish.finishReason))
-        throw new ProviderError('invalid-answer')
-      return { outputTokens: tokensOf(finish.usage) }
+      if (!finish?.finishReason.raw || hasFailed(finish.finishReason)) throw new ProviderError('invalid-answer')
+      if (passed === '') throw new ProviderError(faultOfEnd(finish.finishReason))
+      return { finish: finishOf(finish.finishReason), outputTokens: tokensOf(finish.usage) }
     },
 
     async object(request: ObjectRequest, signal) {
@@ -119,9 +122,11 @@ export function createProvider({ models, pricing, load }: ProviderSettings): AiP
         type: 'json',
         ...(schema ? { schema: schema as never, name: 'result' } : {}),
       })
-      if (finishReason.unified === 'length') throw new ProviderError('invalid-answer')
-      const object = jsonIn(textOf(content))
-      if (object === undefined) throw new ProviderError('invalid-answer')
+      const text = textOf(content)
+      const end = faultOfEnd(finishReason)
+      if (end !== 'invalid-answer' || text === '' || hasFailed(finishReason)) throw new ProviderError(end)
+      const object = jsonIn(text)
+      if (object === undefined) throw new ProviderError('no-object')
       return { object, outputTokens: tokensOf(usage) }
     },
 
@@ -190,13 +195,20 @@ function jsonSystem({ system, schema }: ObjectRequest, schemaInPrompt: boolean):
   return [system, rule, shape].filter(Boolean).join('\n\n')
 }
 
-type Finish = Extract<LanguageModelV4StreamPart, { type: 'finish' }>
+type End = Extract<LanguageModelV4StreamPart, { type: 'finish' }>
 
 /** Some gateways report the failure of the server behind them as the reason of the end, with what had been generated. */
-const hasFailed = ({ unified, raw }: Finish['finishReason']) => unified === 'error' || raw === 'error'
+const hasFailed = ({ unified, raw }: End['finishReason']) => unified === 'error' || raw === 'error'
+
+/** The fault of an answer without content, by the reason of its end. */
+const faultOfEnd = ({ unified }: End['finishReason']): ProviderFault =>
+  unified === 'length' ? 'cut' : unified === 'content-filter' ? 'filtered' : 'invalid-answer'
+
+const finishOf = ({ unified }: End['finishReason']): Finish =>
+  unified === 'length' ? 'length' : unified === 'content-filter' ? 'filtered' : 'complete'
 
 /** Returns the counted tokens. A count of zero for an answer is that of a server which does not count. */
-const tokensOf = ({ outputTokens: { total = 0 } }: Finish['usage']): number | null => (total > 0 ? total : null)
+const tokensOf = ({ outputTokens: { total = 0 } }: End['usage']): number | null => (total > 0 ? total : null)
 
 const textOf = (content: readonly { type: string; text?: string }[]): string =>
   content.map((part) => (part.type === 'text' ? (part.text ?? '') : '')).join('')

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Statements } from '../../core/data/database.ts'
 import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
-import { type AiProvider, type GenerationType, ProviderError } from '../../drivers/ai/interface.ts'
+import { type AiProvider, type Finish, type GenerationType, ProviderError } from '../../drivers/ai/interface.ts'
 import type { Balance } from '../billing/index.ts'
 import { type Deadline, deadline } from './deadline.ts'
 import { AiNotConfigured } from './errors.ts'
@@ -31,6 +31,13 @@ interface Begun extends Deadline {
   gameId: string | null
   /** As JSON. */
   schema: string | null
+}
+
+/** What a provider made. */
+interface Generated {
+  result: unknown
+  finish: Finish
+  outputTokens: number | null
 }
 
 /** A provider's text stream whose first piece has arrived. */
@@ -82,8 +89,8 @@ export class Generations {
     try {
       const about = { 'gen_ai.request.model': begun.model, 'gen_ai.output.type': request.type }
       const call = () => this.#call(payer, begun, request)
-      const { result, outputTokens } = await this.#parts.tracing.span(`ai ${request.type}`, about, call)
-      return await this.#complete(payer, request, begun, { result, outputTokens }, also)
+      const generated = await this.#parts.tracing.span(`ai ${request.type}`, about, call)
+      return await this.#complete(payer, request, begun, generated, also)
     } catch (error) {
       throw await this.#giveUp(begun, error)
     } finally {
@@ -138,7 +145,7 @@ export class Generations {
       // The reader disconnected between two pieces.
       if (!completed) {
         await this.#release(begun)
-        await pieces.return?.({ outputTokens: null }).catch(() => {})
+        await pieces.return?.({ finish: 'complete', outputTokens: null }).catch(() => {})
       }
       begun.end()
     }
@@ -170,21 +177,21 @@ export class Generations {
     { playerId }: Payer,
     { provider, model, schema, signal }: Begun,
     request: GenerateRequest,
-  ): Promise<{ result: unknown; outputTokens: number | null }> {
+  ): Promise<Generated> {
     if (request.type === 'image') {
       const { imageSize = '1K' } = request
       const { bytes, contentType } = await provider.image({ ...request, imageSize, model }, signal)
       const b64Json = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
-      return { result: { b64Json, contentType }, outputTokens: 0 }
+      return { result: { b64Json, contentType }, finish: 'complete', outputTokens: 0 }
     }
     if (request.type === 'text') {
-      const { text, outputTokens } = await provider.text({ ...request, model }, signal)
-      return { result: text, outputTokens }
+      const { text, ...ended } = await provider.text({ ...request, model }, signal)
+      return { result: text, ...ended }
     }
     const { object, outputTokens } = await provider.object({ ...request, model }, signal)
     const { schemas } = this.#parts
-    if (schema && !(await schemas.matches(playerId, schema, object, signal))) throw new ProviderError('invalid-answer')
-    return { result: object, outputTokens }
+    if (schema && !(await schemas.matches(playerId, schema, object, signal))) throw new ProviderError('no-object')
+    return { result: object, finish: 'complete', outputTokens }
   }
 
   /** Charges for a generation. @throws the signal's reason when the client has disconnected in the meantime */
@@ -192,7 +199,7 @@ export class Generations {
     { playerId }: Payer,
     request: GenerateRequest,
     { id, holdId, provider, model, gameId, signal }: Begun,
-    { result, outputTokens }: { result: unknown; outputTokens: number | null },
+    { result, finish, outputTokens }: Generated,
     also?: Also,
   ): Promise<Generation> {
     const { clock, credits, db } = this.#parts
@@ -201,7 +208,15 @@ export class Generations {
     const tokens = outputTokens ?? estimateTokens(typeof result === 'string' ? result : JSON.stringify(result))
     const creditsUsed = priceOf(request, model, provider.pricing, tokens)
     const row = { id, playerId, gameId, type, model, credits: creditsUsed, createdAt: clock.now() }
-    const generation = ({ available }: Balance) => ({ id, type, model, result, creditsUsed, balance: available })
+    const generation = ({ available }: Balance) => ({
+      id,
+      type,
+      model,
+      result,
+      finish,
+      creditsUsed,
+      balance: available,
+    })
     const write = async (statements: Statements, balance: Balance) => {
       await record(statements, row)
       await also?.(statements, generation(balance))
@@ -220,8 +235,8 @@ export class Generations {
     await this.#release(begun)
     const known = isTimeout(error) ? new ProviderError('late') : error
     if (known instanceof ProviderError) {
-      const { reason, status } = known
-      this.#parts.log.warn({ generation: begun.id, model: begun.model, reason, status }, 'a generation failed')
+      const { reason, status, hint } = known
+      this.#parts.log.warn({ generation: begun.id, model: begun.model, reason, status, hint }, 'a generation failed')
     }
     return known
   }

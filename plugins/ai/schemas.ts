@@ -57,6 +57,10 @@ export const Generation = Type.Object({
   result: Type.Unknown({
     description: 'text: a string; object: the object; image: `{ b64Json, contentType }`.',
   }),
+  finish: Type.Union([Type.Literal('complete'), Type.Literal('length'), Type.Literal('filtered')], {
+    description:
+      'How a text ended: by itself, at `maxOutputTokens`, or at the provider’s filter; others are always `complete`.',
+  }),
   creditsUsed: Type.Integer(),
   balance: Type.Integer({ description: 'Credits that are left to spend.' }),
 })

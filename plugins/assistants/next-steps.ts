@@ -1,4 +1,5 @@
 import type { PlatformError } from '../../core/errors.ts'
+import { FAILURES, type Failure } from '../../drivers/ai/interface.ts'
 
 /** What an assistant can do after an error, by its code. `%portal` is the address of the platform. */
 const STEPS: Record<string, string> = {
@@ -16,7 +17,9 @@ const STEPS: Record<string, string> = {
 }
 
 /** Returns what to do next after an error; undefined where the message says all there is. */
-export function nextStep({ code, details }: PlatformError, portal: string): string | undefined {
+export function nextStep({ code, details, body }: PlatformError, portal: string): string | undefined {
+  const failure = FAILURES[body?.reason as Failure] as { passing: boolean } | undefined
+  if (failure && !failure.passing) return 'Nothing was charged. The same call would fail again.'
   if (code === 'invalid_request' && details?.length) return 'Correct the named arguments, then call again.'
   return STEPS[code]?.replaceAll('%portal', portal)
 }

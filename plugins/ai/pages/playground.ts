@@ -51,6 +51,7 @@ export function playground({ form, models, available, portal, request, answer, p
     <${Tabs} label="What to generate" tabs=${tabs} current=${`/playground?type=${form.type}`} />
     <${Split} aside=${html`<${Stats} items=${[{ label: 'Credits available', value: answer?.balance ?? available }, ...(answer ? [{ label: 'This cost', value: answer.creditsUsed }] : [])]} />`}>
       ${problem && html`<${Notice} tone="error">${problem}<//>`}
+      ${answer && answer.finish !== 'complete' && html`<${Notice} tone="warn">${answer.finish === 'length' ? 'This text was cut: it reached the limit of its tokens.' : 'The filter of the AI provider ended this text early.'}<//>`}
       ${answer && html`<${Result} answer=${answer} prompt=${form.prompt} />`}
       ${
         models.length === 0

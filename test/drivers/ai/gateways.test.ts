@@ -1,7 +1,7 @@
 // Answers of servers with OpenAI's protocol that differ from it, as their users report them.
 import t, { type Test } from 'tap'
 import { json, type Script, sse } from '../../../drivers/ai/conformance/server.ts'
-import type { AiProvider } from '../../../drivers/ai/interface.ts'
+import type { AiProvider, ProviderError } from '../../../drivers/ai/interface.ts'
 import openaiCompatible from '../../../drivers/ai/openai-compatible.ts'
 import { startAiServer } from '../../kit/ai-server.ts'
 import { driverContext } from '../../kit/driver-context.ts'
@@ -29,7 +29,11 @@ async function streamed(provider: AiProvider) {
   }
 }
 
-const failure = (call: Promise<unknown>) => call.catch((error) => error)
+const failure = (call: Promise<unknown>) =>
+  call.then(
+    () => null,
+    (error) => error as ProviderError,
+  )
 
 /** A whole answer, or the same as a stream, with a reason for its end. */
 const answer =
@@ -64,5 +68,51 @@ t.test('reasoning beside the content stays apart, and usage without numbers is n
     const choices = [{ index: 0, message: { content: 'Hello.' }, finish_reason: 'stop' }]
     server.answer = json({ choices, usage })
     t.match(await provider.text(request, signal), { outputTokens: null }, JSON.stringify(usage))
+  }
+})
+
+t.test('a text that was cut or filtered says so, and nothing at all has that as its reason', async (t) => {
+  const { server, provider } = await gateway(t)
+  for (const [reason, finish, fault] of [
+    ['stop', 'complete', 'invalid-answer'],
+    ['eos', 'complete', 'invalid-answer'],
+    ['length', 'length', 'cut'],
+    ['content_filter', 'filtered', 'filtered'],
+  ] as const) {
+    server.answer = answer('Once upon', reason)
+    t.match(await provider.text(request, signal), { finish }, reason)
+    t.match(await streamed(provider), { text: 'Once upon', finish }, `${reason}, streamed`)
+    server.answer = answer('', reason, { reasoning_content: 'Hmm.' })
+    t.match(await failure(provider.text(request, signal)), { reason: fault }, reason)
+    t.match(await failure(streamed(provider)), { reason: fault }, `${reason}, streamed`)
+    t.match(await failure(provider.object(request, signal)), { reason: fault }, `${reason}, object`)
+  }
+})
+
+t.test('a failure that stays is told from one that passes, and asked once', async (t) => {
+  const { server, provider } = await gateway(t)
+  for (const [status, error, body] of [
+    [400, { code: 'content_filter' }, { reason: 'refused' }],
+    [400, { code: 400, message: 'x', innererror: { code: 'ResponsibleAIPolicyViolation' } }, { reason: 'refused' }],
+    [400, { code: 'moderation_blocked', type: 'image_generation_user_error' }, { reason: 'refused' }],
+    [400, { code: 'context_length_exceeded' }, { reason: 'refused' }],
+    [401, { code: 'invalid_api_key' }, { reason: 'configuration' }],
+    [400, { status: 'INVALID_ARGUMENT', details: [{ reason: 'API_KEY_INVALID' }] }, { reason: 'configuration' }],
+    [402, { message: 'Insufficient Balance' }, { reason: 'configuration' }],
+    [404, { code: 'model_not_found' }, { reason: 'configuration' }],
+    [429, { code: 'insufficient_quota' }, { reason: 'configuration' }],
+    [408, {}, { reason: 'unavailable' }],
+    [500, { code: 'content_filter' }, { reason: 'unavailable' }],
+  ] as const) {
+    let asked = 0
+    server.answer = (...exchange) => {
+      asked++
+      return json({ error: { message: 'x', ...error } }, status)(...exchange)
+    }
+    const title = JSON.stringify([status, error])
+    const problem = await failure(provider.text(request, signal))
+    t.match(problem, { code: 'upstream_error', body }, title)
+    t.equal(asked, 1, title)
+    if (body.reason === 'configuration') t.type(problem?.hint, 'string', 'the log says what to change')
   }
 })

@@ -65,6 +65,15 @@ t.test('a provider that fails costs nothing and is not quoted', async (t) => {
   t.match(JSON.stringify(lines), /a generation failed/)
 })
 
+t.test('a failure that stays says so, and the log says what to change', async (t) => {
+  const { server, program, lines, account } = await inhabit(t)
+  server.answer = json(refusal, 401)
+  const answer = await program.post('/api/ai/generate', { ...text, stream: true })
+  t.match(answer, { status: 502, body: { error: { code: 'upstream_error' }, reason: 'configuration' } })
+  t.match(JSON.stringify(lines()), /"hint":"Check apiKey/)
+  t.match(await account(), { balance: 100, held: 0 })
+})
+
 t.test('a stream that breaks off ends with an error event, uncharged', async (t) => {
   const { server, program, account } = await inhabit(t)
   server.answer = (_asked, response) => {
@@ -76,7 +85,7 @@ t.test('a stream that breaks off ends with an error event, uncharged', async (t)
   t.equal(answer.status, 200)
   const [piece = '', end = ''] = answer.text.trim().split('\n\n')
   t.equal(piece, 'data: {"delta":"Once "}')
-  t.match(end, /^event: error\ndata: \{"error":\{"message":"[^"]+","code":"upstream_error"\}\}$/)
+  t.match(end, /^event: error\ndata: \{"error":\{"message":"[^"]+","code":"upstream_error"\},"reason":"unavailable"\}$/)
   t.match(await account(), { balance: 100, held: 0 })
 })
 

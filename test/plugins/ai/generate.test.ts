@@ -56,6 +56,35 @@ t.test('a text is generated and paid', async (t) => {
   t.match(entries, [{ amount: -2, kind: 'generation', description: 'Text by small' }, { amount: 100 }])
 })
 
+t.test('a text that was cut or filtered says so, whole and streamed, and after a repetition', async (t) => {
+  const { server, program } = await inhabit(t)
+  for (const [reason, finish] of [
+    ['stop', 'complete'],
+    ['length', 'length'],
+    ['content_filter', 'filtered'],
+  ]) {
+    server.answer = ({ body: { stream } }, response) => {
+      const content = { content: '<think>Hm</think>Once upon' }
+      const choice = { index: 0, finish_reason: reason, ...(stream ? { delta: content } : { message: content }) }
+      const data = JSON.stringify({ choices: [choice] })
+      if (stream) response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`data: ${data}\n\n`)
+      else response.writeHead(200, { 'content-type': 'application/json' }).end(data)
+    }
+    const whole = await program.post('/api/ai/generate', text)
+    t.match(whole.body, { result: 'Once upon', finish, creditsUsed: 1 })
+    const headers = { 'idempotency-key': `one-text-of-${finish}` }
+    const ids = new Set()
+    for (const title of ['streamed', 'repeated']) {
+      const { text: events } = await program.post('/api/ai/generate', { ...text, stream: true }, { headers })
+      const [, done = ''] = events.split('event: done\ndata: ')
+      t.match(JSON.parse(done), { result: 'Once upon', finish }, `${finish}, ${title}`)
+      t.notMatch(events, /think/)
+      ids.add(JSON.parse(done).id)
+    }
+    t.equal(ids.size, 1)
+  }
+})
+
 t.test('an object matches its schema, or costs nothing', async (t) => {
   const { server, program, ledger } = await inhabit(t)
   const schema = {
@@ -71,7 +100,8 @@ t.test('an object matches its schema, or costs nothing', async (t) => {
   for (const answer of ['{"hp": "many"}', '{"hp": 12, "mp": 3}', '{"hp": 1', 'A goblin has 12 HP.', '']) {
     server.answer = openai(answer)
     const bad = await program.post('/api/ai/generate', { type: 'object', prompt: 'A goblin.', schema })
-    t.match(bad, { status: 502, body: { error: { code: 'upstream_error' } } }, answer)
+    const reason = answer === '' ? 'unavailable' : 'no_answer_in_schema'
+    t.match(bad, { status: 502, body: { error: { code: 'upstream_error' }, reason } }, answer)
   }
   server.answer = openai('[1, 2]')
   const free = await program.post('/api/ai/generate', { type: 'object', prompt: 'Two numbers.' })

@@ -84,7 +84,7 @@ export const ai: Cases = {
     w.ai.answer = openai('Hello, player!')
     const { status, headers, body } = await generate(w, TEXT)
     t.match({ status, headers }, { status: 200, headers: { 'access-control-allow-origin': '*' } })
-    t.same(Object.keys(body).sort(), ['balance', 'creditsUsed', 'id', 'model', 'result', 'type'])
+    t.same(Object.keys(body).sort(), ['balance', 'creditsUsed', 'finish', 'id', 'model', 'result', 'type'])
     t.match(body, { id: /^gen_/, creditsUsed: 1, balance: Number })
     t.equal((await w.post('/api/ai/generate', { body: TEXT })).status, 401)
   },

@@ -1,0 +1,23 @@
+/** What a response says about its failure. */
+export interface Failure {
+  status: number
+  /** `error.code` */
+  code: string
+  /** `reason` of a failed generation; null without one. */
+  reason: string | null
+}
+
+/** The reasons of `upstream_error` that may pass. The others fail again, at the host's expense. */
+const PASSING_REASONS: readonly string[] = ['unavailable', 'busy']
+
+/**
+ * Returns whether the same request may succeed later. SDK and CLI both follow this table.
+ *
+ * @param repeatable whether the request may be carried out twice; what was refused with 429 was not carried out
+ */
+export function mayRepeat({ status, code, reason }: Failure, repeatable: boolean): boolean {
+  if (reason !== null && !PASSING_REASONS.includes(reason)) return false
+  if (status === 429) return true
+  // What is not configured, and a full disk, need their host.
+  return repeatable && status >= 500 && status !== 507 && !code.endsWith('_not_configured')
+}
