@@ -1,4 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { Api } from '../../clients/cli/api.ts'
+import type { HttpAnswer } from '../../clients/cli/http.ts'
+import type { Terminal } from '../../clients/cli/terminal.ts'
 import { type Client, type ClientOptions, positive, runClient, withClientOptions } from '../client.ts'
 import type { Installation } from '../installation.ts'
 
@@ -13,6 +16,7 @@ interface GenerateOptions extends ClientOptions {
   aspectRatio?: string
   imageSize?: string
   output?: string
+  overwrite?: true
 }
 
 interface Generated {
@@ -42,7 +46,9 @@ Examples:
   )
   withClientOptions(ai.command('generate'))
     .summary('make a text, an object or a picture')
-    .description('Generates from a prompt. Text and objects go to standard output, a picture into a file.')
+    .description(
+      'Generates from a prompt. Text and objects go to standard output, a text piece by piece as the model writes it; a picture goes into a file. The place of --output is checked before anything is paid. If it can not be written in the end, the answer is in a temporary file, which the message names.',
+    )
     .argument('<prompt>', 'what to make; - reads it from standard input')
     .addOption(new Option('--type <type>', 'default: text; object with --schema').choices(['text', 'object', 'image']))
     .option('--system <text>', 'how to behave')
@@ -53,7 +59,8 @@ Examples:
     .addOption(new Option('--temperature <number>', '0 to 2').argParser(number))
     .option('--aspect-ratio <ratio>', 'of a picture, such as 16:9')
     .addOption(new Option('--image-size <size>', 'of a picture').choices(['1K', '2K']))
-    .option('-o, --output <file>', 'where a picture goes (default: image.png)')
+    .option('-o, --output <file>', 'where it goes (default: standard output; a picture goes into image.png)')
+    .option('--overwrite', 'replace the file of --output')
     .action((prompt: string, options: GenerateOptions) =>
       runClient(options, installation, (client) => generate(client, prompt, options)),
     )
@@ -68,60 +75,131 @@ function number(text: string): number {
 }
 
 async function generate(client: Client, text: string, options: GenerateOptions): Promise<void> {
-  const { terminal } = client
-  const [api, { readInput, readJson }, { usageError }, { randomUUID }] = await Promise.all([
+  const [api, { readInput, readJson }, { usageError }, { checkTarget }] = await Promise.all([
     client.api(),
     import('../../clients/cli/json-input.ts'),
     import('../../clients/cli/errors.ts'),
-    import('node:crypto'),
+    import('../../clients/cli/paid-output.ts'),
   ])
   const { schema, system, model, game, maxOutputTokens, temperature, aspectRatio, imageSize, output } = options
   const type = options.type ?? (schema === undefined ? 'text' : 'object')
   if (schema !== undefined && type !== 'object') throw usageError('--schema goes with --type object.')
-  if (output !== undefined && type !== 'image') {
-    throw usageError('--output is for pictures.', 'Text and objects go to standard output: … > file')
-  }
   const prompt = text === '-' ? await readInput('-') : text
   const fields = { type, prompt, system, model, gameId: game, maxOutputTokens, temperature, aspectRatio, imageSize }
   const body = {
     ...Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)),
     ...(schema === undefined ? {} : { schema: await readJson(schema) }),
   }
-  if (terminal.interactive) terminal.draw('Generating…')
-  const answer = await api
-    .post<Generated>('/api/ai/generate', body, {
-      headers: { 'idempotency-key': randomUUID() },
-      repeatable: true,
-      idleMs: 300_000,
-    })
-    .finally(() => terminal.interactive && terminal.draw('\r\x1b[2K'))
+  if (output !== undefined) await checkTarget(output, options.overwrite === true)
+  else if (type === 'image') await checkTarget('image.png', true)
+  const { terminal } = client
+  const answer = await request(client, api, body, {
+    streams: type === 'text' && output === undefined && !terminal.json,
+  })
+  await hand(client, answer, options)
   const cost = `${answer.creditsUsed} ${answer.creditsUsed === 1 ? 'credit' : 'credits'}, ${answer.balance} left (${answer.model})`
-  if (answer.type === 'image') {
-    const file = await saveImage(answer.result as { b64Json: string; contentType: string }, output)
-    const { result: _, ...rest } = answer
-    terminal.result({ ...rest, file }, () => `Saved ${file}`)
-  } else {
-    terminal.result(answer, () =>
-      answer.type === 'text' ? String(answer.result) : JSON.stringify(answer.result, null, 2),
-    )
-  }
   if (!terminal.json) terminal.note(terminal.styleNote('dim', cost))
 }
 
-async function saveImage(
-  { b64Json, contentType }: { b64Json: string; contentType: string },
-  output?: string,
-): Promise<string> {
-  const [{ writeFile }, { CliError, fileReason }] = await Promise.all([
-    import('node:fs/promises'),
+/** Sends the request, and shows that it waits. A text that streams is written as it arrives. */
+async function request(client: Client, api: Api, body: object, { streams }: { streams: boolean }): Promise<Generated> {
+  const { randomUUID } = await import('node:crypto')
+  const wait = showWaiting(client.terminal)
+  const headers = { 'idempotency-key': randomUUID() }
+  const options = { headers, repeatable: true, idleMs: IDLE_MS }
+  try {
+    if (!streams) return await api.post<Generated>('/api/ai/generate', body, options)
+    return await readStream(
+      client,
+      await api.ask('POST', '/api/ai/generate', { ...options, body: { ...body, stream: true } }),
+      wait,
+    )
+  } finally {
+    wait.end()
+  }
+}
+
+/** The longest silence of the platform: a model may load for 15 minutes. */
+const IDLE_MS = 960_000
+
+/** Writes the pieces of a text to standard output. @returns the answer, whose text is written already */
+async function readStream({ terminal }: Client, { body }: HttpAnswer, wait: { end(): void }): Promise<Generated> {
+  const [{ eventsOf }, { CliError }, { keepTemporarily }] = await Promise.all([
+    import('../../clients/cli/event-stream.ts'),
     import('../../clients/cli/errors.ts'),
+    import('../../clients/cli/paid-output.ts'),
   ])
-  const extension = { 'image/jpeg': 'jpg', 'image/webp': 'webp' }[contentType] ?? 'png'
-  const file = output ?? `image.${extension}`
-  await writeFile(file, Buffer.from(b64Json, 'base64')).catch((error) => {
-    throw new CliError(`${file} can't be written: ${fileReason(error)}.`, { hint: 'Name another place with --output.' })
-  })
-  return file
+  let text = ''
+  const cut = (cause?: unknown) =>
+    new CliError('The answer was cut before its end.', {
+      code: 'unreachable',
+      hint: 'See whether it was paid: gameyard ai credits',
+      cause,
+    })
+  try {
+    for await (const { event, data } of eventsOf(body)) {
+      wait.end()
+      const said = JSON.parse(data)
+      if (event === 'error') throw new CliError(said.error.message, { code: said.error.code })
+      if (event === 'done') {
+        terminal.deliver('\n', () => sayKept(terminal, keepTemporarily(text, 'answer.txt')))
+        return { ...said, result: null }
+      }
+      text += said.delta
+      terminal.deliver(said.delta, () => sayKept(terminal, keepTemporarily(text, 'answer.txt')))
+    }
+  } catch (error) {
+    if (text !== '') terminal.deliver('\n', () => {})
+    throw error instanceof CliError ? error : cut(error)
+  }
+  throw cut()
+}
+
+/** Puts an answer where it is wanted. It is paid, so it is kept elsewhere if that fails. */
+async function hand({ terminal }: Client, answer: Generated, { output, overwrite }: GenerateOptions): Promise<void> {
+  const { freeName, keepTemporarily, writePaid } = await import('../../clients/cli/paid-output.ts')
+  const { type, result } = answer
+  if (type === 'image') {
+    const { b64Json, contentType } = result as { b64Json: string; contentType: string }
+    const extension = { 'image/jpeg': 'jpg', 'image/webp': 'webp' }[contentType] ?? 'png'
+    const file = output ?? (await freeName('image', extension))
+    await writePaid(file, Buffer.from(b64Json, 'base64'), overwrite === true)
+    const { result: _, ...rest } = answer
+    terminal.result({ ...rest, file }, () => `Saved ${file}`)
+    return
+  }
+  if (result === null && type === 'text') return
+  const text = `${type === 'text' ? result : JSON.stringify(result, null, 2)}\n`
+  if (output !== undefined) {
+    await writePaid(output, text, overwrite === true)
+    terminal.result({ ...answer, file: output }, () => `Saved ${output}`)
+    return
+  }
+  const shown = terminal.json ? `${JSON.stringify(answer, null, 2)}\n` : text
+  const name = terminal.json || type === 'object' ? 'answer.json' : 'answer.txt'
+  terminal.deliver(shown, () => sayKept(terminal, keepTemporarily(shown, name)))
+}
+
+function sayKept(terminal: Terminal, file: string | null): void {
+  if (file !== null) terminal.note(`The answer is in ${file}`)
+}
+
+/** Shows on a terminal for how long the platform has been asked. @returns `end` removes it, and may be called again */
+function showWaiting(terminal: Terminal): { end(): void } {
+  if (!terminal.interactive) return { end() {} }
+  const began = performance.now()
+  const draw = () => terminal.draw(`\r\x1b[2KGenerating… ${Math.round((performance.now() - began) / 1000)} s`)
+  draw()
+  const timer = setInterval(draw, 1000)
+  let ended = false
+  return {
+    end() {
+      if (ended) return
+      ended = true
+      clearInterval(timer)
+      terminal.draw('\r\x1b[2K')
+    },
+  }
 }
 
 async function credits(client: Client): Promise<void> {

@@ -133,7 +133,7 @@ async function list(
   options: { mine?: true; search?: string; kind?: string; tag?: string; limit: number },
 ): Promise<void> {
   const { terminal } = client
-  const [{ api, origin }, { formatBytes }] = await Promise.all([
+  const [{ api, origin }, { formatBytes, truncate }] = await Promise.all([
     studio(client),
     import('../../clients/cli/terminal.ts'),
   ])
@@ -146,7 +146,7 @@ async function list(
           ['SLUG', 'TITLE', 'KIND', 'SIZE', 'LICENSE', 'WHO'],
           assets.map(({ slug, title, kind, variants, license, visibility }) => [
             slug,
-            title.length > 40 ? `${title.slice(0, 39)}…` : title,
+            title.length > 40 ? `${truncate(title, 39)}…` : title,
             kind,
             formatBytes(variants.source.size),
             license ?? '-',

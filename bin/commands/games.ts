@@ -158,7 +158,11 @@ const fieldsOf = ({ title, description, home, tag, visibility }: Fields) => ({
 
 async function list(client: Client, limit: number): Promise<void> {
   const { terminal } = client
-  const [api, { listGames }] = await Promise.all([client.api(), import('../../clients/cli/games.ts')])
+  const [api, { listGames }, { truncate }] = await Promise.all([
+    client.api(),
+    import('../../clients/cli/games.ts'),
+    import('../../clients/cli/terminal.ts'),
+  ])
   const games = await listGames(api, limit)
   terminal.result({ games }, () =>
     games.length === 0
@@ -167,7 +171,7 @@ async function list(client: Client, limit: number): Promise<void> {
           ['SLUG', 'TITLE', 'WHO', 'PLAYS', 'PLAY'],
           games.map(({ slug, title, visibility, approval, stats, playUrl, liveDeployId }) => [
             slug,
-            title.length > 40 ? `${title.slice(0, 39)}…` : title,
+            title.length > 40 ? `${truncate(title, 39)}…` : title,
             approval?.state ?? visibility,
             String(stats.plays),
             liveDeployId ? playUrl : `${playUrl} (nothing deployed)`,

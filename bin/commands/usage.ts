@@ -22,7 +22,7 @@ export function configure(command: Command, installation: Installation): void {
 
 async function show(client: Client): Promise<void> {
   const { terminal } = client
-  const [api, { formatBytes }] = await Promise.all([client.api(), import('../../clients/cli/terminal.ts')])
+  const [api, { formatBytes, truncate }] = await Promise.all([client.api(), import('../../clients/cli/terminal.ts')])
   const usage = await api.get<Usage>('/api/usage')
   terminal.result(usage, () => {
     const row = (label: string, quota: Quota, format: (value: number) => string) => {
@@ -47,7 +47,7 @@ async function show(client: Client): Promise<void> {
         !removable ? 'in use' : frees === null ? '?' : formatBytes(frees),
         kind,
         id,
-        title.length > 40 ? `${title.slice(0, 39)}…` : title,
+        title.length > 40 ? `${truncate(title, 39)}…` : title,
       ]),
     )
     return `${quotas}\n\n${things}`

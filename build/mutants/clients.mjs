@@ -259,4 +259,32 @@ export default [
     replace: '',
     tests: ['clients/repeatable'],
   },
+  {
+    name: 'the command line pays before it looks at the place of the answer',
+    in: 'clients/cli',
+    find: 'if (there?.isFile() && !overwrite)',
+    replace: 'if (there?.isFile() && overwrite)',
+    tests: ['clients/cli/ai'],
+  },
+  {
+    name: 'an answer that cannot be written is lost',
+    in: 'clients/cli',
+    find: 'if (error) lost()',
+    replace: 'if (error === undefined) lost()',
+    tests: ['clients/cli/ai'],
+  },
+  {
+    name: 'the command line writes over a link',
+    in: 'clients/cli',
+    find: 'return target === null ? path : targetOf(resolve(dirname(path), target))',
+    replace: 'return target === null ? path : path',
+    tests: ['clients/cli/inputs'],
+  },
+  {
+    name: 'a proxy that NO_PROXY exempts is asked',
+    in: 'clients/cli',
+    find: 'if (name === undefined || isExempt(',
+    replace: 'if (name === undefined || !isExempt(',
+    tests: ['clients/cli/inputs'],
+  },
 ]

@@ -53,15 +53,27 @@ export class Api {
 
   /** @throws CliError for everything but 2xx */
   async json<T>(method: string, path: string, options: ApiOptions = {}): Promise<T> {
-    const answer = await this.ask(method, path, options)
-    const text = await textOf(answer).catch((error) => {
-      throw unreachable(this.baseUrl, error)
-    })
+    const attempts = (options.repeatable ?? method === 'GET') ? ATTEMPTS : 1
+    const { answer, text } = await this.#whole(method, path, options, attempts)
     if (text === '') return undefined as T
     try {
       return JSON.parse(text)
     } catch {
       throw this.#notOurs(answer)
+    }
+  }
+
+  /** Reads a whole response. A repeatable request is repeated when its answer is cut. */
+  async #whole(method: string, path: string, options: ApiOptions, attempts: number) {
+    for (let attempt = 1; ; attempt++) {
+      const answer = await this.ask(method, path, options)
+      try {
+        return { answer, text: await textOf(answer) }
+      } catch (error) {
+        if (attempt >= attempts || !(error instanceof ConnectionError))
+          throw unreachable(this.baseUrl, error as ConnectionError)
+        await wait(backOff(attempt), undefined, { signal: this.connection.signal })
+      }
     }
   }
 
@@ -193,7 +205,7 @@ export class Api {
     }
     if (code === 'rate_limited') return 'Wait a minute and try again.'
     if (code === 'storage_full') return "The platform's disk is full: its host has to make room. Nothing was lost."
-    if (code === 'insufficient_credits') return `Buy credits at ${baseUrl}/settings/credits.`
+    if (code === 'insufficient_credits') return `Buy credits at ${baseUrl}/credits.`
     return ''
   }
 

@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs'
-import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { mkdir, open, readlink, rename, rm } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 
 /** Returns the home folder of this user; null where the system knows none, as in a container with a foreign user id. */
 function homeFolder(): string | null {
@@ -35,9 +35,10 @@ export function stateFolder(env: NodeJS.ProcessEnv, platform = process.platform,
 
 /**
  * Writes a file that only its owner may read. The file is complete or unchanged, even when the disk is full, the folder
- * is read-only or the machine stops midway.
+ * is read-only or the machine stops midway. A file that is a link stays one; its target is written.
  */
-export async function writePrivately(file: string, text: string): Promise<void> {
+export async function writePrivately(path: string, text: string): Promise<void> {
+  const file = await targetOf(path)
   await makeFolder(dirname(file))
   const temporary = `${file}.${process.pid}.tmp`
   try {
@@ -53,6 +54,12 @@ export async function writePrivately(file: string, text: string): Promise<void> 
     await rm(temporary, { force: true }).catch(() => {})
     throw error
   }
+}
+
+/** Returns the file that a link leads to, whether it exists or not; the path itself if it is no link. */
+async function targetOf(path: string): Promise<string> {
+  const target = await readlink(path).catch(() => null)
+  return target === null ? path : targetOf(resolve(dirname(path), target))
 }
 
 async function makeFolder(folder: string): Promise<void> {

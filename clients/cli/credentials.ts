@@ -2,6 +2,7 @@ import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writePrivately } from './config-folder.ts'
 import { CliError, fileReason } from './errors.ts'
+import { withoutBom } from './json-input.ts'
 
 /** A stored sign-in of this machine. */
 export interface Account {
@@ -48,7 +49,7 @@ export class Credentials {
     })
     if (text === null) return { current: null, platforms: {} }
     try {
-      const { current, platforms } = JSON.parse(text)
+      const { current, platforms } = JSON.parse(withoutBom(text))
       if (typeof platforms !== 'object' || platforms === null) throw new Error('no platforms')
       return { current: current ?? null, platforms }
     } catch {

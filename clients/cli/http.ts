@@ -2,6 +2,7 @@ import { lookup } from 'node:dns'
 import type { Agent, IncomingMessage } from 'node:http'
 import type { LookupFunction } from 'node:net'
 import { CliError } from './errors.ts'
+import { describeProxy, type HttpProxy, proxyFor } from './proxy.ts'
 
 export interface HttpRequest {
   method: string
@@ -25,10 +26,13 @@ export interface HttpAnswer {
 export class ConnectionError extends Error {
   /** Node's error code: ECONNREFUSED, ECONNRESET, ENOTFOUND, ETIMEDOUT, DEPTH_ZERO_SELF_SIGNED_CERT … */
   readonly code: string
+  /** The proxy of the connection; null for a direct one. */
+  readonly proxy: HttpProxy | null
 
-  constructor(error: NodeJS.ErrnoException) {
+  constructor(error: NodeJS.ErrnoException, proxy: HttpProxy | null = null) {
     super(error.message, { cause: error })
     this.code = codeOf(error)
+    this.proxy = proxy
   }
 }
 
@@ -46,13 +50,17 @@ export const localLookup: LookupFunction = (hostname, options, callback) =>
  */
 const moduleOf = (protocol: string) => process.getBuiltinModule(protocol === 'https:' ? 'node:https' : 'node:http')
 
-const agents: { [protocol: string]: Agent } = {}
+const agents = new Map<string, Agent>()
 
-function agentFor(protocol: string): Agent {
+function agentFor(protocol: string, proxy: HttpProxy | null): Agent {
+  const key = `${protocol} ${proxy?.url}`
+  const known = agents.get(key)
+  if (known) return known
   const { Agent } = moduleOf(protocol)
-  // The agent honours HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
-  agents[protocol] ??= new Agent({ keepAlive: true, maxSockets: 16, proxyEnv: process.env })
-  return agents[protocol]
+  const proxyEnv = proxy && { HTTP_PROXY: proxy.url.href, HTTPS_PROXY: proxy.url.href }
+  const agent = new Agent({ keepAlive: true, maxSockets: 16, ...(proxyEnv && { proxyEnv }) })
+  agents.set(key, agent)
+  return agent
 }
 
 /**
@@ -62,16 +70,18 @@ function agentFor(protocol: string): Agent {
  * @throws ConnectionError
  */
 export function send({ method, url, headers, body, idleMs = 60_000, signal }: HttpRequest): Promise<HttpAnswer> {
-  const { protocol } = new URL(url)
+  const address = new URL(url)
+  const { protocol } = address
   const { request } = moduleOf(protocol)
   const size =
     body === undefined ? undefined : typeof body === 'object' && 'open' in body ? body.size : Buffer.byteLength(body)
   return new Promise((resolve, reject) => {
+    const proxy = proxyFor(address, process.env)
     const outgoing = request(
       url,
       {
         method,
-        agent: agentFor(protocol),
+        agent: agentFor(protocol, proxy),
         lookup: localLookup,
         headers: { ...headers, ...(size === undefined ? {} : { 'content-length': String(size) }) },
         ...(signal ? { signal } : {}),
@@ -84,7 +94,7 @@ export function send({ method, url, headers, body, idleMs = 60_000, signal }: Ht
     let answered = false
     const fail = (error: NodeJS.ErrnoException) => {
       // A server may refuse a body before it has read all of it. Its response counts, not the broken pipe.
-      if (!answered) reject(signal?.aborted ? error : new ConnectionError(error))
+      if (!answered) reject(signal?.aborted ? error : new ConnectionError(error, proxy))
     }
     outgoing.on('error', fail)
     outgoing.setTimeout(idleMs, () => outgoing.destroy(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })))
@@ -124,7 +134,26 @@ const UNREACHABLE: Record<string, string> = {
 
 /** Explains a failed connection to the person at the terminal. */
 export function unreachable(baseUrl: string, error: ConnectionError): CliError {
-  const { code } = error
+  const { code, proxy } = error
+  if (
+    /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG/.test(code) ||
+    /wrong version number|packet length too long/.test(error.message)
+  ) {
+    return new CliError(`${baseUrl} answers without encryption.`, {
+      code: 'unreachable',
+      hint: `Try http, if that is meant: --url ${baseUrl.replace(/^https/, 'http')}`,
+      cause: error,
+    })
+  }
+  const isProxys = proxy && (code in UNREACHABLE || code === 'ENOTFOUND' || code === 'ERR_PROXY_TUNNEL')
+  if (isProxys) {
+    const why = code === 'ENOTFOUND' ? 'there is no host of this name' : (UNREACHABLE[code] ?? error.message)
+    return new CliError(`The proxy ${describeProxy(proxy)} does not lead to ${baseUrl} (${why}).`, {
+      code: 'unreachable',
+      hint: `${proxy.name} names it. To go without it: NO_PROXY=${new URL(baseUrl).hostname}`,
+      cause: error,
+    })
+  }
   if (code === 'ENOTFOUND') {
     return new CliError(`There is no host named ${new URL(baseUrl).hostname}.`, {
       code: 'unreachable',

@@ -2,16 +2,21 @@ import { readFile } from 'node:fs/promises'
 import { fileReason, usageError } from './errors.ts'
 
 /** Reads the text of a file, or of standard input for `-`. */
-export async function readInput(file: string): Promise<string> {
+export async function readInput(file: string, input: AsyncIterable<Buffer> = process.stdin): Promise<string> {
   if (file !== '-') {
-    return readFile(file, 'utf8').catch((error) => {
+    const text = await readFile(file, 'utf8').catch((error) => {
       throw usageError(`${file} can't be read: ${fileReason(error)}.`)
     })
+    return withoutBom(text)
   }
-  let text = ''
-  for await (const chunk of process.stdin) text += chunk
-  return text
+  const chunks: Buffer[] = []
+  for await (const chunk of input) chunks.push(chunk)
+  // As a whole, since a chunk may end inside a character.
+  return withoutBom(Buffer.concat(chunks).toString())
 }
+
+/** Removes the byte order mark that editors and shells of Windows write before a text. */
+export const withoutBom = (text: string): string => text.replace(/^\uFEFF/, '')
 
 /** Reads the JSON of a file. */
 export async function readJson(file: string): Promise<unknown> {

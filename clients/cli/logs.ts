@@ -1,7 +1,7 @@
-import type { IncomingMessage } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Api, backOff } from './api.ts'
 import { CliError } from './errors.ts'
+import { eventsOf } from './event-stream.ts'
 import type { Terminal } from './terminal.ts'
 
 /** A line that a room script has logged. */
@@ -52,7 +52,8 @@ export async function followLogs(
       // A further stream begins with lines that may be older than the first one. Later, a line with a smaller id is one
       // that another node has stored after this node stored newer ones.
       let since = first
-      for await (const { lines } of eventsOf(answer.body)) {
+      for await (const { data } of eventsOf(answer.body)) {
+        const { lines } = JSON.parse(data) as { lines: LogLine[] }
         for (const line of lines) if (line.id >= since && !seen.has(line.id)) show(line)
         since = ''
         first ||= lines[0]?.id ?? ''
@@ -63,20 +64,6 @@ export async function followLogs(
       // A platform that is gone for a moment comes back. Every other refusal is final.
       if (error instanceof CliError && error.code !== 'unreachable') throw error
       await wait(Math.min(backOff(Math.min(++attempt, 5)), 10_000), undefined, { signal }).catch(() => {})
-    }
-  }
-}
-
-/** Yields the data of the server-sent events of a stream. */
-async function* eventsOf(body: IncomingMessage): AsyncGenerator<{ lines: LogLine[] }> {
-  let text = ''
-  body.setEncoding('utf8')
-  for await (const chunk of body) {
-    text += chunk
-    for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n')) {
-      const data = /^data: (.*)$/m.exec(text.slice(0, end))?.[1]
-      text = text.slice(end + 2)
-      if (data !== undefined) yield JSON.parse(data)
     }
   }
 }

@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { ProjectBoard } from './boards.ts'
 import { CliError, fileReason, usageError } from './errors.ts'
+import { withoutBom } from './json-input.ts'
 
 /** The content of gameyard.json: the game of a folder, and the folder of its build. */
 export interface Project {
@@ -69,7 +70,7 @@ function parse(text: string, file: string): Project {
     })
   let value: Partial<Record<string, unknown>>
   try {
-    value = JSON.parse(text)
+    value = JSON.parse(withoutBom(text))
   } catch (error) {
     throw invalid((error as Error).message)
   }

@@ -35,6 +35,17 @@ export class Terminal {
     this.#streams.stdout.write(this.json ? `${JSON.stringify(data, null, 2)}\n` : `${text()}\n`)
   }
 
+  /**
+   * Writes a result that can't be made again for free.
+   *
+   * @param lost called when it can't be written, before the process ends; it must do its work at once
+   */
+  deliver(text: string, lost: () => void): void {
+    this.#streams.stdout.write(text, (error) => {
+      if (error) lost()
+    })
+  }
+
   /** Writes one of many results: `data` as JSON on one line, or the text for people. */
   entry(data: unknown, text: () => string): void {
     this.#streams.stdout.write(`${this.json ? JSON.stringify(data) : text()}\n`)
@@ -87,6 +98,16 @@ export function displayWidth(text: string): number {
         : 1
   }
   return width
+}
+
+/** Returns at most `length` UTF-16 code units of a text, without half an emoji at the end. */
+export function truncate(text: string, length: number): string {
+  let kept = ''
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
+    if (kept.length + segment.length > length) break
+    kept += segment
+  }
+  return kept
 }
 
 const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB']

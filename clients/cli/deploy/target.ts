@@ -5,6 +5,7 @@ import type { Api } from '../api.ts'
 import { CliError, usageError } from '../errors.ts'
 import { type CreatedGame, type Game, getGame } from '../games.ts'
 import { type FoundProject, type Project, writeProject } from '../project.ts'
+import { truncate } from '../terminal.ts'
 
 /** The usual output folders of build tools. */
 const USUAL_FOLDERS = ['dist', 'build', 'public', 'out', 'www']
@@ -115,21 +116,51 @@ const written = (folder: string, project: Project, options: { force?: boolean } 
 
 /** Returns the page's title, else the folder's name, or the parent's name when that is generic. */
 function titleOf(page: string, folder: string): string {
-  const [, title = ''] = /<title[^>]*>([^<]*)<\/title>/i.exec(page) ?? []
+  const [, title = ''] = /<title[^>]*>([^<]*)<\/title>/i.exec(withoutComments(page)) ?? []
   const name = basename(folder).replace(/\.html?$/i, '')
   const fallback = USUAL_FOLDERS.includes(name.toLowerCase()) ? basename(dirname(folder)) : name
-  return (plain(title) || fallback || 'Untitled').slice(0, 120)
+  return truncate(plain(title) || fallback || 'Untitled', 120).trim()
 }
 
 function descriptionOf(page: string): string {
-  const tag = /<meta\s[^>]*name=["']?description["']?[^>]*>/i.exec(page)?.[0] ?? ''
-  return plain(/content=(?:"([^"]*)"|'([^']*)')/i.exec(tag)?.slice(1).find(Boolean) ?? '').slice(0, 2000)
+  const tag = /<meta\s[^>]*name=["']?description["']?[^>]*>/i.exec(withoutComments(page))?.[0] ?? ''
+  return truncate(plain(/content=(?:"([^"]*)"|'([^']*)')/i.exec(tag)?.slice(1).find(Boolean) ?? ''), 2000)
 }
 
-const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'", apos: "'", nbsp: ' ' }
+const withoutComments = (page: string): string => page.replace(/<!--[\s\S]*?(-->|$)/g, '')
 
+const ENTITIES: Record<string, string> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: ' ',
+  copy: '©',
+  reg: '®',
+  trade: '™',
+  ndash: '–',
+  mdash: '—',
+  hellip: '…',
+  bull: '•',
+  middot: '·',
+  times: '×',
+  laquo: '«',
+  raquo: '»',
+  lsquo: '‘',
+  rsquo: '’',
+  ldquo: '“',
+  rdquo: '”',
+}
+
+/** Returns the text of a piece of HTML without tags. */
 const plain = (html: string): string =>
   html
-    .replace(/&(amp|lt|gt|quot|#39|apos|nbsp);/g, (_, name: string) => ENTITIES[name] ?? '')
+    .replace(/&(?:#x([\da-f]{1,6})|#(\d{1,7})|([a-z]+));/gi, (entity, hexadecimal, decimal, name) => {
+      if (name) return ENTITIES[name] ?? entity
+      const code = hexadecimal ? Number.parseInt(hexadecimal, 16) : Number(decimal)
+      const isCharacter = code > 0x1f && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff)
+      return isCharacter ? String.fromCodePoint(code) : ' '
+    })
     .replace(/\s+/g, ' ')
     .trim()

@@ -1,8 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { run, start } from '../../bin/program.ts'
 import { aiConfig, json, openai, PNG, startAiServer } from '../../kit/ai-server.ts'
 import { inFull } from '../../kit/extent.ts'
+import { GAMEYARD } from '../../kit/gameyard.ts'
 import { machine, startTestServer } from './kit.ts'
 
 t.test('texts, objects and pictures come where one wants them, with what they cost', async (t) => {
@@ -60,6 +62,80 @@ inFull(t)?.test('what cannot be generated is said, and costs nothing', async (t)
     stderr: /credits[\s\S]*\n {2}Buy credits/,
   })
   t.match(await gameyard('ai', 'generate', 'x', '--schema', 'nothing.json'), { code: 2, stderr: /does not exist/ })
-  t.match(await gameyard('ai', 'generate', 'x', '--output', 'x.txt'), { code: 2, stderr: /standard output: … > file/ })
   t.match(await gameyard('ai', 'generate', 'x', '--type', 'txt'), { code: 2, stderr: /text, object, image/ })
+})
+
+t.test('a paid answer is never lost', async (t) => {
+  const provider = await startAiServer(t)
+  const platform = await startTestServer(t, { config: { ai: aiConfig(provider) } })
+  const mine = machine(t, {
+    SERVICE_API_TOKEN: await platform.token(['ai:generate']),
+    SERVICE_BASE_URL: platform.server.portal,
+  })
+  const TMPDIR = join(mine.cwd, 'tmp')
+  mkdirSync(TMPDIR)
+  const shell = (line: string, ...arguments_: string[]) =>
+    run(t, arguments_, { command: ['sh', '-c', line, 'sh', ...GAMEYARD], cwd: mine.cwd, env: { ...mine.env, TMPDIR } })
+  const kept = (stderr: string) => readFileSync(/The answer is in (\S+)/.exec(stderr)?.[1] ?? '')
+  const asked = () => provider.requests.length
+  provider.answer = openai('Five potions.')
+  writeFileSync(join(mine.cwd, 'mine.txt'), 'dear')
+
+  await t.test('the place is looked at before anything is asked', async (t) => {
+    for (const [place, message] of [
+      ['mine.txt', /mine\.txt exists already[\s\S]*--overwrite/],
+      ['nowhere/x.txt', /can't be written: it does not exist/],
+      ['tmp', /tmp is a folder/],
+    ] as const)
+      t.match(await mine.gameyard('ai', 'generate', 'x', '--output', place), { code: 2, stderr: message })
+    t.equal(asked(), 0)
+    t.equal(readFileSync(join(mine.cwd, 'mine.txt'), 'utf8'), 'dear')
+  })
+
+  await t.test('a text has a place too, and replaces a file only on demand', async (t) => {
+    const saved = await mine.gameyard('ai', 'generate', 'x', '--output', 'mine.txt', '--overwrite')
+    t.match(saved, { code: 0, stdout: 'Saved mine.txt\n' })
+    t.equal(readFileSync(join(mine.cwd, 'mine.txt'), 'utf8'), 'Five potions.\n')
+    for (const file of ['image.png', 'image-2.png'])
+      t.match(await mine.gameyard('ai', 'generate', 'x', '--type', 'image'), { code: 0, stdout: `Saved ${file}\n` })
+    t.match(readdirSync(mine.cwd).toSorted(), ['image-2.png', 'image.png', 'mine.txt', 'tmp'])
+  })
+
+  await t.test('what cannot be written in the end is in a file that is named', async (t) => {
+    const full = await shell('exec "$@"', 'ai', 'generate', 'x', '--output', '/dev/full', '--json')
+    t.match(JSON.parse(full.stdout), {
+      error: { code: 'not_saved', message: /the disk is full/, hint: /The answer is in/ },
+    })
+    t.equal(kept(full.stderr).toString(), 'Five potions.\n')
+    const asJson = await shell('exec "$@" > /dev/full', 'ai', 'generate', 'x', '--json')
+    t.match(asJson, { code: 1, stderr: /Standard output can't be written/ })
+    t.match(JSON.parse(kept(asJson.stderr).toString()), { result: 'Five potions.', creditsUsed: 1 })
+    const text = await shell('exec "$@" > /dev/full', 'ai', 'generate', 'x')
+    t.equal(text.code, 1)
+    t.match(kept(text.stderr).toString(), /^Five/)
+  })
+
+  await t.test('a text is written as it arrives', async (t) => {
+    let finish = () => {}
+    const held = new Promise<void>((resolve) => {
+      finish = resolve
+    })
+    provider.answer = async (_request, response) => {
+      const piece = (content: string) =>
+        `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta: { content } }] })}\n\n`
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(piece('Five '))
+      await held
+      const last = {
+        id: 'c',
+        choices: [{ index: 0, delta: {}, finish_reason: 'stop' }],
+        usage: { prompt_tokens: 1, completion_tokens: 9 },
+      }
+      response.end(`${piece('potions.')}data: ${JSON.stringify(last)}\n\ndata: [DONE]\n\n`)
+    }
+    const running = start(t, ['ai', 'generate', 'x'], { cwd: mine.cwd, env: mine.env })
+    await running.says('Five ')
+    finish()
+    t.match(await running.ended, { code: 0, stdout: 'Five potions.\n', stderr: /^1 credit, \d+ left/ })
+  })
 })
