@@ -109,7 +109,11 @@ async function publish(client: Client, { project, folder, script }: Source, opti
   const { id: gameId, slug: gameSlug } = target.game
   // A gameyard.json without a game describes the one that this deploy has made.
   const described = project && (target.created || project.gameId === gameId || project.gameId === gameSlug)
-  await bringBoards(client, gameId, (described && project.boards) || [], preview)
+  await bringBoards(client, gameId, {
+    boards: (described && project.boards) || [],
+    preview,
+    hasScript: script !== null,
+  })
 
   const { formatBytes, formatSpan, plural } = await import('../../clients/cli/terminal.ts')
   const bar = new ProgressBar(terminal, env)
@@ -198,12 +202,23 @@ function foundIn(terminal: Terminal, { build, isolation }: DeployResult): string
  * Makes or changes the boards of gameyard.json before the build is published, so that the build finds them. A preview
  * leaves them as they are, since the live version uses the same boards.
  */
-async function bringBoards(client: Client, gameId: string, boards: ProjectBoard[], preview: boolean): Promise<void> {
+async function bringBoards(
+  client: Client,
+  gameId: string,
+  { boards, preview, hasScript }: { boards: ProjectBoard[]; preview: boolean; hasScript: boolean },
+): Promise<void> {
   if (boards.length === 0) return
   const { terminal } = client
   if (preview) return terminal.note('The boards of gameyard.json stay as they are until the deploy is published.')
   const [api, { putBoard }] = await Promise.all([client.api(), import('../../clients/cli/boards.ts')])
-  for (const board of boards) await putBoard(api, gameId, board)
+  for (const board of boards) {
+    const { writers } = await putBoard(api, gameId, board)
+    // The deploy that follows replaces the one that the platform has looked at.
+    if (writers === 'room' && !hasScript)
+      terminal.note(
+        terminal.styleNote('yellow', `Nothing can write the board ${board.id}: gameyard.json names no room script.`),
+      )
+  }
   terminal.note(`Boards  ${boards.map(({ id }) => id).join(', ')}`)
 }
 

@@ -110,6 +110,7 @@ async function set(client: Client, gameId: string, id: string, options: SetOptio
       `${terminal.style('bold', board.title)}  ${terminal.style('dim', board.id)}`,
       `  The ${board.order === 'desc' ? 'highest' : 'lowest'} score is best; of each player the ${KEPT[board.keep]} counts.`,
       `  ${board.reset === 'never' ? 'It never resets.' : `It resets ${board.reset}, in UTC.`}`,
+      ...(board.warning ? [`  ${terminal.style('yellow', 'Warning')}  ${board.warning}`] : []),
     ].join('\n'),
   )
 }

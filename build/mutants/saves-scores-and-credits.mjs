@@ -127,6 +127,13 @@ export default [
     tests: ['plugins/saves/proxies'],
   },
   {
+    name: 'a board that nothing can write is made without a word',
+    in: 'plugins/scores',
+    find: "if (fields.writers !== 'room' || (await this.hasRoomScript(game))) return null",
+    replace: 'if (game.id || fields) return null',
+    tests: ['plugins/scores/scores'],
+  },
+  {
     name: 'equal scores count as better ones',
     in: 'plugins/scores',
     find: 'e.sort_key >= k.leaf and e.sort_key < k.key)',

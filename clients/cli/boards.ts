@@ -18,6 +18,9 @@ export type ProjectBoard = BoardFields & { id: string }
 
 export type Board = Required<BoardFields> & { id: string; createdAt: string; updatedAt: string }
 
+/** A board that was made or changed. Older platforms send no warning. */
+export type PutBoard = Board & { warning?: string | null }
+
 export interface ScoreEntry {
   rank: number
   player: { sub: string; name: string }
@@ -33,8 +36,8 @@ export const listBoards = async (api: Api, gameId: string): Promise<Board[]> =>
   (await api.get<{ boards: Board[] }>(pathOf(gameId))).boards
 
 /** Makes a board, or changes it. */
-export const putBoard = (api: Api, gameId: string, { id, ...fields }: ProjectBoard): Promise<Board> =>
-  api.json<Board>('PUT', pathOf(gameId, id), { body: fields, repeatable: true })
+export const putBoard = (api: Api, gameId: string, { id, ...fields }: ProjectBoard): Promise<PutBoard> =>
+  api.json<PutBoard>('PUT', pathOf(gameId, id), { body: fields, repeatable: true })
 
 export const getBoard = (api: Api, gameId: string, id: string): Promise<Board> => api.get<Board>(pathOf(gameId, id))
 

@@ -46,6 +46,15 @@ export default definePlugin(
     )
     // Its costs remain attributed to the game.
     identity.deletion.cleanups.push((em, playerId) => em.nativeUpdate(GenerationRow, { playerId }, { playerId: '' }))
+    app.games.dashboard.integrations.push({
+      title: 'AI',
+      order: 40,
+      guide: 'ai',
+      description: 'Text, objects by a schema, and pictures, paid with the credits of whoever calls.',
+      code: null,
+      prompt:
+        'POST /api/ai/generate of the platform with { type: "text" | "object" | "image", prompt } generates; it needs a token with the scope ai:generate, which must never be in the files of the build.',
+    })
     app.games.dashboard.tabs.push({ label: 'AI', order: 75, href: (game) => `/games/${game.slug}/ai` })
     app.site.navigation.push({ label: 'AI playground', href: '/playground', place: 'make', order: 50 })
     contributeSpending(app)

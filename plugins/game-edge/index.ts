@@ -37,6 +37,15 @@ export default definePlugin(
   },
   async (app, config) => {
     app.decorate('edge', new Edge(app))
+    app.games.dashboard.integrations.push({
+      title: 'Assets',
+      order: 30,
+      guide: 'assets',
+      description: 'Public models of the platform, at the address of the game. The catalog of assets has their names.',
+      code: "const model = await fetch('/__service/assets/NAME.glb').then((answer) => answer.arrayBuffer())",
+      prompt:
+        'public 3D models of the platform are at /__service/assets/NAME.glb, without CORS; GET /api/assets?q=WORDS of the platform finds names.',
+    })
     app.jobs.every('game-edge/sweep', 3600, ({ signal }) => app.edge.embedded.tickets.sweep(signal))
     await app.register(signInRoutes)
     await app.register(embeddedRoutes)

@@ -67,10 +67,26 @@ export interface NewGameLink {
   href: string
 }
 
+/** Something of the platform that the code of a game may use. Plugins add theirs. */
+export interface Integration {
+  title: string
+  order: number
+  /** What it does, and what it does for players who are not signed in. */
+  description: string
+  /** A module of the game that works as it is; null where a game has no code of its own for it. */
+  code: string | null
+  /** The name of its guide. */
+  guide: string
+  /** The same for a coding assistant, in a sentence or two. */
+  prompt: string
+}
+
 /** The additions of other plugins to the owner's pages. */
 export class Dashboard {
   /** Sections of the tab *Integrate*. */
   readonly integrateSections: ((game: Game) => View)[] = []
+  /** Sections of that tab with code, which the prompt for coding assistants mentions too. */
+  readonly integrations: Integration[] = []
   /** The tabs on every page of the game. */
   readonly tabs: GameTab[] = []
   readonly settings: SettingsPage[] = []

@@ -176,7 +176,7 @@ export class Games extends GameLookup {
     })
     const game = await this.get(id)
     await this.announce(game)
-    return { ...game, oauth, integrationPrompt: integrationPrompt(game, oauth.redirectUri, origins) }
+    return { ...game, oauth, integrationPrompt: this.integrationPrompt(game) }
   }
 
   /**
@@ -285,7 +285,8 @@ export class Games extends GameLookup {
 
   /** Returns instructions for a coding assistant, which contain no secret. */
   integrationPrompt(game: Game): string {
-    return integrationPrompt(game, redirectUriOf(game.url), this.#parts.origins)
+    const { origins } = this.#parts
+    return integrationPrompt(game, { redirectUri: redirectUriOf(game.url), origins, more: this.dashboard.integrations })
   }
 
   /**

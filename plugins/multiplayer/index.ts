@@ -74,6 +74,10 @@ export default definePlugin(
 
     const logs = new StoredScriptLogs(app)
     scripts.logs = logs
+    app.scores.hasRoomScript = async ({ id, liveDeployId, settings }) =>
+      settings.multiplayer.enabled &&
+      liveDeployId !== null &&
+      (await app.deploys.roomScripts.load(id, { from: 'live' })) !== null
     app.games.deletion.cleanups.push((em, gameId) => logs.ofGame(em, gameId))
     app.games.deletion.cleanups.push((em, gameId) => journal.ofGame(em, gameId))
     app.decorate('rooms', { list: (gameId, options) => directory.list(gameId, options), scripts, logs })

@@ -22,6 +22,11 @@ declare module 'fastify' {
   }
 }
 
+const SAVES_EXAMPLE = `import { saves } from '/__service/saves.js'
+
+const progress = (await saves.get('progress')) ?? { level: 1 }
+await saves.set('progress', progress)`
+
 /** Saves: documents that a game keeps for each of its players. */
 export default definePlugin(
   {
@@ -41,6 +46,15 @@ export default definePlugin(
     app.jobs.every('saves/collect', 3600, ({ signal }) => new GarbageCollector(app).run(signal))
     app.jobs.handle<{ gameId: string }>(PURGE, ({ payload, signal }) => removal.purge(payload.gameId, signal))
     app.quotas.kinds.set(STORED_KIND, storedSaves(app))
+    app.games.dashboard.integrations.push({
+      title: 'Saves',
+      order: 10,
+      guide: 'saves',
+      description: 'What a player did stays. Signed out, it stays on the device until the next sign-in.',
+      code: SAVES_EXAMPLE,
+      prompt:
+        "import { saves } from '/__service/saves.js'; await saves.get(key) is the value or undefined, await saves.set(key, value) keeps any JSON for this player, also offline and signed out. Do not use localStorage for progress.",
+    })
     app.games.dashboard.gameStats.push({
       label: 'players with saves',
       order: 10,

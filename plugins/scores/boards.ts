@@ -1,12 +1,12 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import type { Parameter, Statements } from '../../core/data/database.ts'
-import { InvalidRequest, NotFound } from '../../core/errors.ts'
+import { InvalidRequest } from '../../core/errors.ts'
 import { randomText } from '../../core/ids.ts'
 import { currentAuthor } from '../../core/observe/author.ts'
 import { visibleText } from '../../core/visible-text.ts'
 import { recordActivity } from '../games/index.ts'
-import { BoardExists, BoardHasScores, TooManyBoards } from './errors.ts'
+import { BoardExists, BoardHasScores, BoardNotFound, TooManyBoards } from './errors.ts'
 import { COLUMNS, type PlainBoard, type StoredBoard, toStored } from './record.ts'
 import { BOARD_DEFAULTS, BOARDS_PER_GAME, type BoardFields, type BoardInput } from './schemas.ts'
 import { toUnits } from './units.ts'
@@ -31,11 +31,11 @@ export class Boards {
     return rows.map(toStored)
   }
 
-  /** @throws NotFound */
+  /** @throws BoardNotFound */
   async get(gameId: string, id: string): Promise<StoredBoard> {
     const sql = `select ${COLUMNS} from score_boards where game_id = ? and id = ?`
     const [row] = await this.#parts.db.query<PlainBoard>(sql, [gameId, id])
-    if (!row) throw new NotFound('board')
+    if (!row) throw new BoardNotFound()
     return toStored(row)
   }
 
@@ -118,7 +118,7 @@ export class Boards {
     return rows.length > 0
   }
 
-  /** Removes a board with its scores. @throws NotFound */
+  /** Removes a board with its scores. @throws BoardNotFound */
   async remove(gameId: string, id: string): Promise<void> {
     const author = currentAuthor()
     const { db, clock } = this.#parts
@@ -127,7 +127,7 @@ export class Boards {
         'delete from score_boards where game_id = ? and id = ? returning key',
         [gameId, id],
       )
-      if (!row) throw new NotFound('board')
+      if (!row) throw new BoardNotFound()
       await statements.execute('insert into score_deletions (board) values (?)', [row.key])
       await recordActivity(statements, clock, { gameId, action: 'board.remove', target: id }, author)
     })

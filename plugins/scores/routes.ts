@@ -13,6 +13,7 @@ import {
   Excluded,
   GameParams,
   NewBoardParams,
+  PutBoard,
   ScoreList,
   ScoresQuery,
 } from './schemas.ts'
@@ -72,13 +73,14 @@ export const routes: Routes = async (app) => {
         tags,
         params: NewBoardParams,
         body: BoardInput,
-        response: { 200: Board, 201: Board },
+        response: { 200: PutBoard, 201: PutBoard },
       },
     },
     async (request, reply) => {
-      const { id } = await app.games.mustOwn(callerOf(request).playerId, request.params.id)
-      const { board, created } = await boards.put(id, request.params.boardId, request.body)
-      return reply.code(created ? 201 : 200).send(toBoard(board))
+      const game = await app.games.mustOwn(callerOf(request).playerId, request.params.id)
+      const { board, created } = await boards.put(game.id, request.params.boardId, request.body)
+      const warning = await app.scores.warningOf(game, board)
+      return reply.code(created ? 201 : 200).send(Object.assign(toBoard(board), { warning }))
     },
   )
 

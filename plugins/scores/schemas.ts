@@ -59,6 +59,12 @@ export const Board = Type.Object({
   updatedAt: Type.String({ format: 'date-time' }),
 })
 export type Board = Static<typeof Board>
+export const PutBoard = Type.Object({
+  ...Board.properties,
+  warning: Type.Union([Type.String(), Type.Null()], {
+    description: 'Why no score will arrive, such as `writers: room` in a game without a room script.',
+  }),
+})
 export const BoardList = Type.Object({ boards: Type.Array(Board) })
 
 /** A board without what only its owner needs. */

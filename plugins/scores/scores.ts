@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { InvalidRequest } from '../../core/errors.ts'
+import type { Game } from '../games/index.ts'
 import { Boards } from './boards.ts'
 import { DetailTooLarge } from './errors.ts'
 import { ScoreLists } from './lists.ts'
@@ -35,6 +36,8 @@ export class Scores {
   readonly boards: Boards
   readonly lists: ScoreLists
   readonly moderation: ScoreModeration
+  /** Whether rooms of a game run a script, which could write scores. Another plugin sets it; without that there is none. */
+  hasRoomScript: (game: Game) => Promise<boolean> = async () => false
   readonly #parts: Pick<FastifyInstance, 'db' | 'clock' | 'identity' | 'games' | 'rateLimiter'>
   readonly #submissions: Submissions
 
@@ -74,6 +77,12 @@ export class Scores {
     if (!Number.isFinite(score.score)) throw new InvalidRequest('A score is a finite number.')
     if (!isJson(score.detail)) throw new InvalidRequest('The detail of a score is a JSON value.')
     return this.submit({ ...score, writer: 'room' })
+  }
+
+  /** Returns what is wrong with a board of a game, for its owner; null for nothing. */
+  async warningOf(game: Game, { fields }: StoredBoard): Promise<string | null> {
+    if (fields.writers !== 'room' || (await this.hasRoomScript(game))) return null
+    return 'Nothing can write this board: only a room script may, and the live deploy of the game has none.'
   }
 
   /** Returns the number of submissions by day (UTC), oldest first, including days without any. */

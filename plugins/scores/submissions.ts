@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import type { Parameter, Statements } from '../../core/data/database.ts'
-import { isPlatformError, NotFound, Unauthorized } from '../../core/errors.ts'
+import { isPlatformError, Unauthorized } from '../../core/errors.ts'
 import { runWithoutCaller } from '../../core/observe/caller.ts'
-import { KeptOff, RoomWritesOnly, ScoreOutOfRange } from './errors.ts'
+import { BoardNotFound, KeptOff, RoomWritesOnly, ScoreOutOfRange } from './errors.ts'
 import { ALL_TIME, beginOf, periodAt } from './periods.ts'
 import { inChunks } from './ranks/chunks.ts'
 import { ranksOf } from './ranks/ranks.ts'
@@ -154,7 +154,7 @@ async function storeBatch(
   { key, batch, present, now }: { key: string; batch: readonly Submission[]; present: ReadonlySet<string>; now: Date },
 ): Promise<(SubmittedScore | Error)[]> {
   const board = await lockBoard(statements, key)
-  if (!board) return batch.map(() => new NotFound('board'))
+  if (!board) return batch.map(() => new BoardNotFound())
   const read = await readBatch(statements, { board, submissions: batch, present, now })
   const outcomes = batch.map((submission) => attempt(() => outcomeOf(read, submission)))
   await writeOutcomes(

@@ -124,7 +124,11 @@ t.test(
       await printed(/^7 /),
       /7 1 {"entries":\[{"rank":1,"score":12.5,"id":"\w+","name":"Ada","me":true}\],"total":1,"rank":1}/,
     )
-    t.match(await printed(/^9 /), /^9 0 {"code":"not_found","message":"There is no such board."}/, 'a refusal')
+    t.match(
+      await printed(/^9 /),
+      /^9 0 {"code":"not_found","message":"There is no such board\. .*games boards set.*"}/,
+      'a refusal',
+    )
     await printed(/the server's time/)
     await talk(t, playing)
   },

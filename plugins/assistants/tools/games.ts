@@ -95,7 +95,8 @@ export const gameTools = defineTools([
     game: ({ id }) => id,
     call: async ({ app, playerId }, { id, boardId, ...fields }) => {
       const game = await app.games.mustOwn(playerId, id)
-      return boardOf((await app.scores.boards.put(game.id, boardId, fields)).board)
+      const { board } = await app.scores.boards.put(game.id, boardId, fields)
+      return Object.assign(boardOf(board), { warning: await app.scores.warningOf(game, board) })
     },
   },
   {

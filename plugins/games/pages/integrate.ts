@@ -22,9 +22,14 @@ export const SIGN_IN = `<a href="/auth/service/start?returnTo=/">Sign in</a>
 
 const ROOM = `import { join } from '/__service/multiplayer.js'
 
-const room = await join('lobby')
-room.on('message', (type, data, from) => console.log(from, type, data))
-room.send('move', { x: 3, y: 4 })`
+const me = await fetch('/auth/service/session').then((answer) => answer.json())
+if (me.signedIn) await play()
+
+async function play() {
+  const room = await join('lobby')
+  room.on('message', (type, data, from) => console.log(from.name, type, data))
+  room.send('move', { x: 3, y: 4 })
+}`
 
 /** Renders code for sign-in and rooms, ready to copy. @param newSecret shown once, immediately after its creation */
 export function integrate(
@@ -51,7 +56,7 @@ export function integrate(
         <${CopyValue} value=${newSecret} label="client secret" />
       <//><//>`
     }
-    <${Section} title="Players" description="Sign-in works already, at the game's own origin. Read the session when the game starts. Use the player's id as the key of saved games.">
+    <${Section} title="Players" description="Sign-in works already, at the game's own origin. Read the session when the game starts. The code on this page is for ES modules: load yours with <script type=\"module\">.">
       <${CodeBlock} title="In the game" code=${SESSION} />
       <${CodeBlock} title="A button of your own" code=${SIGN_IN} />
     <//>
@@ -61,6 +66,14 @@ export function integrate(
         <${CodeBlock} title="In the game" code=${ROOM} />
       <//>`
     }
+ ${app.games.dashboard.integrations
+   .toSorted((a, b) => a.order - b.order)
+   .map(
+     ({ title, description, code, guide }) => html`
+          <${Section} title=${title} description=${html`${description} <a href=${`/docs/${guide}`}>Guide</a>`}>
+            ${code !== null && html`<${CodeBlock} title="In the game" code=${code} />`}
+          <//>`,
+   )}
     <${Section} title="Engines" description=${html`Unity, Godot, and Rust or C in WebAssembly have <a href="/docs/engines">scripts of their own</a> for sign-in, rooms, saves and scores.`} />
     <${Section} title="For a coding assistant" description="These instructions contain no secret.">
       <${CodeBlock} title="Prompt" code=${app.games.integrationPrompt(game)} />

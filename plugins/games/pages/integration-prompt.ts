@@ -1,17 +1,22 @@
 import type { Origins } from '../../../core/origins/origins.ts'
+import type { Integration } from '../dashboard.ts'
 import type { Game } from '../schemas.ts'
 
 /**
  * Instructions that a developer pastes into a coding assistant: addresses, endpoints and what to write. The text is
  * meant to be shared, so it does not contain the client secret.
  */
-export function integrationPrompt(game: Game, redirectUri: string, origins: Origins): string {
-  return game.hosted ? hosted(game, origins) : elsewhere(game, redirectUri, origins)
+export function integrationPrompt(
+  game: Game,
+  { redirectUri, origins, more }: { redirectUri: string; origins: Origins; more: readonly Integration[] },
+): string {
+  return game.hosted ? hosted(game, origins, more) : elsewhere(game, redirectUri, origins)
 }
 
 const hosted = (
   game: Game,
   { portal }: Origins,
+  more: readonly Integration[],
 ): string => `Integrate the browser game "${game.title}" with its platform.
 
 The game is static files (an index.html at the root) hosted at ${game.url}; these addresses are there already, on the
@@ -22,11 +27,18 @@ game's own origin, so no server code and no secret is needed:
 - Session: GET /auth/service/session answers { "signedIn": false } or
   { "signedIn": true, "user": { "id", "name", "imageUrl" }, "scope", "expiresAt" }. Key saved games on user.id.
 - Multiplayer: import { join } from '/__service/multiplayer.js'; const room = await join('lobby');
-  room.send('move', { x, y }); room.on('message', (type, data, from) => {}); room.state.set('score', 3).
+  room.send('move', { x, y }); room.on('message', (type, data, from) => {}); room.state.set('score', 3). join() rejects
+  for a player who is not signed in.
 - Rules that players must not break belong into a room script: one ES module without imports in the build, named by
   "room": "room.js" beside "files" in step 1. It runs on the platform for each room and is never served. It exports any of
   settings, open(room), join(room, player), message(room, player, type, data), tick(room, seconds), leave(room, player);
   with one, messages go to the script alone. The guide: ${portal}/docs/room-scripts
+${more
+  .toSorted((a, b) => a.order - b.order)
+  .map(({ title, prompt, guide }) => `- ${title}: ${prompt} The guide: ${portal}/docs/${guide}\n`)
+  .join('')}
+All scripts under /__service/ are ES modules: load the game's own code with <script type="module">. No secret belongs into
+the files of the build, which everybody can read.
 
 Read the session when the game starts, and keep the game playable for people who are not signed in.
 

@@ -8,6 +8,7 @@ import {
   EmptyState,
   Form,
   html,
+  Notice,
   NumberTable,
   Pagination,
   Section,
@@ -30,6 +31,8 @@ interface BoardProps {
   period: PeriodName
   isFirst: boolean
   hasScores: boolean
+  /** Why no score will arrive; null for no reason. */
+  warning: string | null
   typed?: BoardText
   problem?: string
 }
@@ -42,13 +45,14 @@ export function boardPage(
   game: Game,
   props: BoardProps,
 ): View {
-  const { board, list, excluded, days, period, isFirst, hasScores, typed, problem } = props
+  const { board, list, excluded, days, period, isFirst, hasScores, warning, typed, problem } = props
   const boards = `/games/${game.slug}/scores`
   const path = `${boards}/${board.id}`
   const query = period === 'current' ? '?' : `?period=${period}&`
   const values = typed ? { ...board.fields, ...typed } : board.fields
   return html`
     ${dashboardHeader(app, game, boards)}
+    ${warning && html`<${Notice} tone="warn" title=${warning}>Publish a build with a <a href="/docs/room-scripts">room script</a>, or let the browsers of players submit scores.<//>`}
     <${Section} title=${board.fields.title} description=${summary(list, period)}
       action=${html`<${Button} href=${`/games/${game.slug}/boards/${board.id}`}>Its page<//>`}>
       ${periodChoice(list.board, path, period)}

@@ -106,7 +106,11 @@ export function boardForm({ action, submit, values, problem, isNew, hasScores }:
       <${Field} label="Greatest score" name="max" value=${values.max} required=${false} inputmode="decimal" autocomplete="off" hint="Higher ones are refused." />
       <${Choices} legend="Who submits scores" name="writers" value=${String(values.writers ?? 'players')} options=${[
         { value: 'players', label: 'The browsers of players', hint: 'A player who knows how can send any score.' },
-        { value: 'room', label: 'Only a room script', hint: 'It runs on the server, so its scores cannot be forged.' },
+        {
+          value: 'room',
+          label: 'Only a room script',
+          hint: 'It runs on the server, so its scores cannot be forged. The build of the game must have one.',
+        },
       ]} />
     <//>`
 }

@@ -102,11 +102,12 @@ export const ownerPages: Routes = async (app) => {
       period?: (typeof PERIODS)[number]
       done?: string
     }
-    const [list, excluded, days, hasScores] = await Promise.all([
+    const [list, excluded, days, hasScores, warning] = await Promise.all([
       lists.page(board, { limit: PER_PAGE, cursor, period, playerId: null }),
       moderation.excluded(board),
       app.scores.submissionsByDay(board, CHART_DAYS),
       boards.hasScores(board),
+      app.scores.warningOf(game, board),
     ])
     return renderPage(reply, {
       title: `${board.fields.title} · ${game.title}`,
@@ -122,6 +123,7 @@ export const ownerPages: Routes = async (app) => {
         period,
         isFirst: cursor === undefined,
         hasScores,
+        warning,
         ...refused,
       }),
     })

@@ -405,6 +405,10 @@ inFull(t)?.test('the owner cleans a board, and removes it', async (t) => {
     min: 1,
   })
   t.match(await json('games', 'boards', 'set', 'laps', ...game, '--min', 'none'), { title: 'Laps', min: null })
+  t.match(await gameyard('games', 'boards', 'set', 'duels', ...game, '--title', 'Duels', '--writers', 'room'), {
+    stdout: /Warning +Nothing can write this board/,
+  })
+  t.match(await json('games', 'boards', 'remove', 'duels', ...game), { removed: 'duels' })
   t.match(await gameyard('scores', 'list', 'laps', ...game), { code: 0, stdout: /Nobody is on this board yet/ })
 
   const player = await signUp(server.portal, 'Bo')
@@ -421,6 +425,6 @@ inFull(t)?.test('the owner cleans a board, and removes it', async (t) => {
   t.match(await json('scores', 'include', 'laps', sub, ...game), { player: sub, excluded: false })
   t.match(await submit(), { status: 200, body: { rank: 1, best: 3 } }, 'what was removed is not added to')
   t.match(await json('games', 'boards', 'remove', 'laps', ...game), { removed: 'laps' })
-  t.match(await gameyard('scores', 'list', 'laps', ...game), { code: 1, stderr: /board/ })
+  t.match(await gameyard('scores', 'list', 'laps', ...game), { code: 1, stderr: /gameyard games boards set/ })
   t.same((await json('games', 'boards', 'list', ...game)).boards, [])
 })

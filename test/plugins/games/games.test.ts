@@ -237,3 +237,15 @@ t.test('a change is seen at once by slug', async (t) => {
   t.match(await platform.app.games.bySlug(game.slug), { visibility: 'private' })
   t.equal(await platform.app.games.bySlug('nobody'), null)
 })
+
+t.test('the prompt for coding assistants and the page Integrate know what the platform has for games', async (t) => {
+  const platform = await startPlatform(t)
+  const owner = await platform.signUp()
+  const { integrationPrompt } = await platform.game(owner)
+  for (const known of ['saves.js', 'scores.js', '/docs/saves', 'games boards set', '/__service/assets/', 'ai:generate'])
+    t.match(integrationPrompt, known)
+  t.match(integrationPrompt, /ES modules.*<script type="module">/)
+  t.notMatch(integrationPrompt, /\n\n\n/)
+  const { text } = await owner.get('/games/pong/integrate')
+  t.match(text, /Saves[\s\S]*saves\.get\([\s\S]*Scores[\s\S]*board\([\s\S]*Assets[\s\S]*__service\/assets/)
+})

@@ -173,7 +173,11 @@ t.test('who may submit: the player of the game, from its pages, within the bound
   t.match(await submit(ada, 2, { detail: 'x'.repeat(1023) }), { status: 413 })
   t.match((await list(ada)).body, { total: 1, entries: [{ score: 1 }] })
 
-  t.equal((await program.put(`${boards}/fastest`, { title: 'Fastest', writers: 'room' })).status, 200)
+  t.match(await program.put(`${boards}/fastest`, { title: 'Fastest', writers: 'room' }), {
+    status: 200,
+    body: { warning: /no room script|has none/ },
+  })
+  t.match((await program.put(`${boards}/free`, { title: 'Free' })).body, { warning: null })
   t.match(await submit(ada, 5), { status: 403, body: { error: { code: 'room_writes_only' } } })
   const gameId = (await program.get('/api/games')).body.games[0].id
   const { scores } = platform.app

@@ -38,9 +38,13 @@ t.test('rooms run the script of the live deploy, and those of a preview the prev
     return begun.body.deployId as string
   }
   const build = (name: string): Build => ({ 'index.html': '<title>Pong</title>', 'room.js': script(name) })
+  const board = () => program.put(`/api/games/${game.id}/boards/best`, { title: 'Best', writers: 'room' })
+  t.match((await board()).body, { warning: /only a room script may, and the live deploy of the game has none/ })
+  t.match((await owner.get('/games/pong/scores/best')).text, /Nothing can write this board/)
   await deploy(build('live'))
   const previewed = await deploy(build('preview'), '?preview=true')
-  await platform.app.scores.boards.put(game.id, 'best', { title: 'Best', writers: 'room' })
+  t.match((await board()).body, { warning: null })
+  t.notMatch((await owner.get('/games/pong/scores/best')).text, /Nothing can write this board/)
 
   const host = platform.gameHost(game.slug)
   await signInTo(owner, host)
