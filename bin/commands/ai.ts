@@ -47,7 +47,7 @@ Examples:
   withClientOptions(ai.command('generate'))
     .summary('make a text, an object or a picture')
     .description(
-      'Generates from a prompt. Text and objects go to standard output, a text piece by piece as the model writes it; a picture goes into a file. The place of --output is checked before anything is paid. If it can not be written in the end, the answer is in a temporary file, which the message names.',
+      'Generates from a prompt. Text and objects go to standard output, a text piece by piece as the model writes it; a picture goes into a file. The place of --output is checked before anything is paid. If it cannot be written in the end, the answer is in a temporary file, which the message names.',
     )
     .argument('<prompt>', 'what to make; - reads it from standard input')
     .addOption(new Option('--type <type>', 'default: text; object with --schema').choices(['text', 'object', 'image']))
