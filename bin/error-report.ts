@@ -51,7 +51,7 @@ async function failureOf(error: unknown): Promise<CliError> {
 /** Explains a failure of what every command stands on; null for another one. */
 function surroundingsOf({ syscall }: NodeJS.ErrnoException): CliError | null {
   if (syscall === 'uv_cwd')
-    return new CliError('The working directory does not exist any more.', { hint: 'Change to another one: cd' })
+    return new CliError('The working directory no longer exists.', { hint: 'Change to another one: cd' })
   if (syscall === 'uv_os_homedir' || syscall === 'uv_os_get_passwd')
     return new CliError('This user has no home folder.', { hint: 'Set HOME to a folder that this user may write to.' })
   return null

@@ -50,7 +50,7 @@ export default definePlugin(
       title: 'AI',
       order: 40,
       guide: 'ai',
-      description: 'Text, objects by a schema, and pictures, paid with the credits of anyone who calls.',
+      description: 'Text, objects by a schema, and pictures, paid with the credits of the caller.',
       code: null,
       prompt:
         'POST /api/ai/generate of the platform with { type: "text" | "object" | "image", prompt } generates; it needs a token with the scope ai:generate, which must never be in the files of the build.',

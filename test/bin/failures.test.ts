@@ -44,7 +44,7 @@ t.test('a working directory that has gone is said', async (t) => {
   const result = await run(t, ['whoami', '--json'], { command, cwd })
   t.equal(result.code, 1)
   t.match(JSON.parse(result.stdout), {
-    error: { message: 'The working directory does not exist any more.', hint: /cd/ },
+    error: { message: 'The working directory no longer exists.', hint: /cd/ },
   })
   t.notMatch(result.stderr, /at .*\.js/, 'without a stack')
   mkdirSync(gone)
