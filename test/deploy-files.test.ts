@@ -29,6 +29,25 @@ async function loads(t: Test, text: string, secrets: Record<string, string>) {
 const dockerfile = read('docker/Dockerfile')
 const [, user] = /^USER (\d+):\d+$/m.exec(dockerfile) ?? []
 
+t.test(
+  'one server in Docker: what the printed configuration writes to is mounted, for the user of the image',
+  async (t) => {
+    const { services, networks } = parse(read('deploy/compose.yaml')) as Any
+    const { environment, volumes, read_only: readOnly } = services.gameyard
+    t.equal(readOnly, true)
+    const mounted = volumes.map((volume: string) => volume.split(':')[1])
+    const text = read('config/files/single-server.yaml')
+    const { config } = await load(t, text, { env: environment, plugins })
+    t.match(config, { listen: { host: '0.0.0.0', port: 8080 }, trustProxy: [networks.default.ipam.config[0].gateway] })
+    const to = /^#? *to: (\S+)|to: (\/\S+?)[ ,}]/m.exec(text)?.slice(1).find(Boolean) ?? ''
+    t.match(to, /^\//)
+    for (const folder of [config.dataDir, to, '/etc/gameyard']) t.ok(mounted.includes(folder), folder)
+    const guide = read('docs/self-hosting.md')
+    t.match(guide, `install -d -o ${user} -g ${user} -m 700 ${to}`)
+    t.match(guide, 'docker compose -f deploy/compose.yaml up -d')
+  },
+)
+
 t.test('the image: its environment is configuration, its user an ordinary one', async (t) => {
   const env = Object.fromEntries(
     [...dockerfile.matchAll(/\b(SERVICE_\w+)=(\S+)/g)].map(([, name, value]) => [name, value]),

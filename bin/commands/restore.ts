@@ -66,7 +66,7 @@ async function restore(file: string, { url, games, json, ...options }: Options):
     },
   })
   if (json) console.log(JSON.stringify({ dataDir, ...summary, portalUrl: config.portal.url }))
-  else console.log([`Restored ${describeBackup(summary)} into ${dataDir}.`, ...notes].join('\n'))
+  else console.log([`Restored ${describeBackup(summary)} into ${dataDir}.`, ...notes, NOT_RESTORED].join('\n'))
   if (url === undefined) return
   // Excludes the command-line options, so that this is the configuration that the next start reads.
   const { portal } = (await loadProgramConfig(options)).config
@@ -75,6 +75,10 @@ async function restore(file: string, { url, games, json, ...options }: Options):
       `The environment or the LAN mode says that the portal is at ${portal.url}: take SERVICE_PORTAL__URL away.`,
     )
 }
+
+/** What a platform may have had that is in no backup. */
+const NOT_RESTORED =
+  'Not in a backup: the rest of the configuration (mail, sign-in providers, payments, AI, limits), certificates and DNS records. gameyard doctor names what is missing.'
 
 /** Returns the new addresses as configuration overrides of the command line. */
 function addressesOf(url: string | undefined, games: string | undefined): Override[] {

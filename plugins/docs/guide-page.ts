@@ -60,9 +60,13 @@ export interface GuidePageProps {
   origins: Pick<Origins, 'portal' | 'game' | 'byPort'>
 }
 
+/** Guides that make a game of their own, so that another game of the reader would lead astray. */
+const MAKES_A_GAME = ['quick-start']
+
 /** Renders one guide, with links to the others and to its own sections. */
 export function guidePage(props: GuidePageProps): View {
-  const { guide, previous, next, groups, games, game, origins } = props
+  const { guide, previous, next, groups, games, origins } = props
+  const game = MAKES_A_GAME.includes(guide.name) ? null : props.game
   const list = guideList(groups, guide)
   const contents = html`<ul>${guide.headings.map(
     ({ id, text, level }) => html`<li class=${level === 3 ? 'deep' : undefined}><a href=${`#${id}`}>${text}</a></li>`,

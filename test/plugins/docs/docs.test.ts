@@ -213,3 +213,12 @@ async function signIn(context: import('playwright-core').BrowserContext, player:
   const cookies = [...player.cookiesOf()].map(([name, value]) => ({ name, value, url: portal }))
   await context.addCookies(cookies)
 }
+
+t.test('the quick start makes a game of its own, so it is not filled in with another game of the reader', async (t) => {
+  const owner = await platform.signUp()
+  const { slug } = await platform.game(owner, { title: 'Marbles' })
+  t.match((await owner.get('/docs/deploys')).text, `http://${slug}.localhost`)
+  const { text } = await owner.get('/docs/quick-start')
+  t.match(text, 'http://my-game.localhost')
+  t.notMatch(text, `${slug}.localhost`)
+})
