@@ -38,6 +38,11 @@ t.test('files with a byte order mark, a title as HTML has it, and credentials be
   const { game, error } = await mine.json('deploy', '--create')
   t.equal(error, undefined)
   t.equal(game.title, `Café & 🎮 — ${long}`.slice(0, 120))
+  writeFileSync(join(mine.cwd, 'dist/new.txt'), 'new')
+  const unread = start(t, ['deploy'], { cwd: mine.cwd, env: mine.env })
+  unread.process.stderr?.destroy()
+  t.match(await unread.ended, { code: 0, stdout: /^Live/ }, 'messages that nobody reads break no deploy')
+
   mkdirSync(join(mine.cwd, 'two'))
   writeFileSync(join(mine.cwd, 'two/index.html'), `<title>${long}🎮</title>`)
   const { error: other } = await mine.json('deploy', 'two', '--create')
