@@ -266,4 +266,11 @@ export default [
     replace: '',
     tests: ['plugins/multiplayer/sockets'],
   },
+  {
+    name: 'a schema takes the name of a meta-schema away',
+    in: 'plugins/ai',
+    find: "if (isReserved(rules.$id)) throw new InvalidSchema('has the $id of a meta-schema')",
+    replace: '',
+    tests: ['plugins/ai/object-schema'],
+  },
 ]

@@ -1,4 +1,5 @@
-import type { Ajv2020 as Ajv, ValidateFunction } from 'ajv/dist/2020.js'
+import type { Ajv, ValidateFunction } from 'ajv'
+import { asJsonSchema, type Dialect, dialectOf, MAPS } from './schema-dialects.ts'
 
 /** The most schemas in a schema, itself included. The work to compile one grows with their number, not with its bytes. */
 export const MOST_SUBSCHEMAS = 500
@@ -6,13 +7,12 @@ export const MOST_SUBSCHEMAS = 500
 /** A compiler keeps a part of each schema, so it is replaced after this number of schemas. */
 const COMPILES = 50
 
-/** Keywords whose value has a subschema for each name (JSON Schema 2020-12, and those of earlier drafts). */
-const MAPS = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas', 'dependencies']
-
-let current: { loaded: Promise<Loaded>; left: number } | undefined
+const current = new Map<Dialect, { loaded: Promise<Loaded>; left: number }>()
 
 interface Loaded {
   compiler: Ajv
+  /** Whether a name is that of a meta-schema, which a schema must not take away. */
+  isReserved(id: unknown): boolean
   /** Removes the names that a schema gave to its parts. */
   forget(): void
 }
@@ -60,9 +60,9 @@ export class ObjectSchema {
   /** Compiles a schema. @throws InvalidSchema */
   static async compile(schema: Record<string, unknown>): Promise<ObjectSchema> {
     if (hasTooMany(schema)) throw new InvalidSchema(`has more than ${MOST_SUBSCHEMAS} subschemas`)
-    // Drafts differ only in features that are not used here, so every schema is read as 2020-12.
-    const { $schema: _draft, $id: _id, ...rules } = schema
-    const { compiler, forget } = await nextCompiler()
+    const { $schema: _draft, ...rules } = asJsonSchema(schema)
+    const { compiler, isReserved, forget } = await nextCompiler(dialectOf(schema))
+    if (isReserved(rules.$id)) throw new InvalidSchema('has the $id of a meta-schema')
     try {
       return new ObjectSchema(compiler.compile(rules))
     } catch (error) {
@@ -98,21 +98,33 @@ function hasTooMany(schema: object): boolean {
   return false
 }
 
-function nextCompiler(): Promise<Loaded> {
-  if (!current?.left) current = { loaded: load(), left: COMPILES }
-  current.left--
-  return current.loaded
+function nextCompiler(dialect: Dialect): Promise<Loaded> {
+  let compiler = current.get(dialect)
+  if (!compiler?.left) {
+    compiler = { loaded: load(dialect), left: COMPILES }
+    current.set(dialect, compiler)
+  }
+  compiler.left--
+  return compiler.loaded
 }
 
-async function load(): Promise<Loaded> {
-  const [{ Ajv2020 }, formats] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats')])
+const COMPILERS = {
+  '2020-12': async () => (await import('ajv/dist/2020.js')).Ajv2020,
+  '2019-09': async () => (await import('ajv/dist/2019.js')).Ajv2019,
+  'draft-07': async () => (await import('ajv')).Ajv,
+}
+
+async function load(dialect: Dialect): Promise<Loaded> {
+  const [Compiler, formats] = await Promise.all([COMPILERS[dialect](), import('ajv-formats')])
   // A reference is a call: copies of what is referred to would multiply.
-  const compiler = new Ajv2020({ strict: false, validateFormats: true, logger: false, inlineRefs: false })
+  const compiler = new Compiler({ strict: false, validateFormats: true, logger: false, inlineRefs: false })
   ;(formats.default as unknown as (ajv: Ajv) => void)(compiler)
   const own = new Set(Object.keys(compiler.refs))
-  // Each `$id` below the root would otherwise stay registered, and be visible to the schemas of other callers.
+  const isReserved = (id: unknown) =>
+    typeof id === 'string' && [id, id.replace(/#$/, '')].some((name) => own.has(name) || name in compiler.schemas)
+  // Each `$id` would otherwise stay registered, and be visible to the schemas of other callers.
   const forget = () => {
     for (const ref of Object.keys(compiler.refs)) if (!own.has(ref)) delete compiler.refs[ref]
   }
-  return { compiler, forget }
+  return { compiler, isReserved, forget }
 }
