@@ -24,11 +24,11 @@ export function configure(command: Command, installation: Installation): void {
     .addHelpText(
       'after',
       `
-Examples, to host a platform:
+Examples, for a platform:
   gameyard init
   gameyard init --preset lan-jam
 
-Examples, to make a game:
+Examples, for a game:
   gameyard init --game duo --folder dist
   gameyard init --room                            rooms in which a script of yours decides
   gameyard deploy dist --create                   makes the game and its gameyard.json in one go`,

@@ -255,7 +255,7 @@ export default [
   {
     name: 'a generation that was refused is asked for again',
     in: 'clients/sdk',
-    find: 'if (reason !== null && !PASSING_REASONS.includes(reason)) return false',
+    find: 'if (reason && !PASSING_REASONS.includes(reason)) return false',
     replace: '',
     tests: ['clients/repeatable'],
   },

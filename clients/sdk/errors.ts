@@ -126,5 +126,5 @@ export function retryAfter(headers: Headers): number | null {
   if (!text) return null
   if (/^\d+$/.test(text)) return Number(text)
   const date = Date.parse(text)
-  return Number.isNaN(date) ? null : Math.max(0, (date - Date.now()) / 1000)
+  return date ? Math.max(0, (date - Date.now()) / 1000) : null
 }

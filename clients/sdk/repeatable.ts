@@ -16,7 +16,7 @@ const PASSING_REASONS: readonly string[] = ['unavailable', 'busy']
  * @param repeatable whether the request may be carried out twice; what was refused with 429 was not carried out
  */
 export function mayRepeat({ status, code, reason }: Failure, repeatable: boolean): boolean {
-  if (reason !== null && !PASSING_REASONS.includes(reason)) return false
+  if (reason && !PASSING_REASONS.includes(reason)) return false
   if (status === 429) return true
   // What is not configured, and a full disk, need their host.
   return repeatable && status >= 500 && status !== 507 && !code.endsWith('_not_configured')
