@@ -1,6 +1,27 @@
 /** Mistakes in the kernel. */
 export default [
   {
+    name: 'each connection through a proxy that writes ports is another client',
+    in: 'core/http',
+    find: 'const address = addressIn(entry)',
+    replace: 'const address = entry.trim()',
+    tests: ['core/origins/trust-proxy'],
+  },
+  {
+    name: 'what is no address hides the client behind it from the limits',
+    in: 'core/http',
+    find: 'addresses.push(addresses.at(-1) ?? proxy)',
+    replace: 'addresses.push(entry.trim())',
+    tests: ['core/origins/trust-proxy'],
+  },
+  {
+    name: 'metrics are public through a proxy that sends no forwarded header',
+    in: 'core/observe',
+    find: '!forwardedFor && isLocalName',
+    replace: '!forwardedFor',
+    tests: ['core/kernel'],
+  },
+  {
     name: 'a cookie on http has the name of the same cookie at another port',
     in: 'core/origins',
     find: "{port || '80'}",

@@ -4,6 +4,8 @@ import type { Config } from '../config.ts'
 import type { Connections } from '../http/connections.ts'
 import { rejectBadUrl } from '../http/error-handler.ts'
 import type { FastPath } from '../http/fast-path.ts'
+import { proxyTest } from '../http/limits/address-limit.ts'
+import { ForwardedFor } from '../http/limits/forwarded-for.ts'
 import { PARSER_OPTIONS } from '../http/request-rules.ts'
 import { serializerCompiler, validatorCompiler } from '../http/validation.ts'
 import { requestIds } from '../ids.ts'
@@ -46,6 +48,13 @@ export function createApp(
   app.setSerializerCompiler(serializerCompiler)
   app.decorateRequest('principal', null)
   app.decorateRequest('endScope', null)
+  if (config.trustProxy !== false) {
+    const forwardedFor = new ForwardedFor(log, proxyTest(config.trustProxy))
+    app.addHook('onRequest', (request, _reply, done) => {
+      forwardedFor.normalize(request.raw)
+      done()
+    })
+  }
   nameRegistrations(app)
   return app
 }

@@ -140,11 +140,15 @@ export function registerMetrics(
   )
 }
 
-/** Whether a request comes from this machine directly. A local proxy would make every client look local. */
+/**
+ * Whether a request comes from this machine directly. A local proxy would make every client look local. One that says
+ * nothing of its clients still passes on the name by which they came.
+ */
 function isLocal(request: FastifyRequest): boolean {
-  const { forwarded, 'x-forwarded-for': forwardedFor } = request.headers
+  const { forwarded, 'x-forwarded-for': forwardedFor, host = '' } = request.headers
   const address = request.socket.remoteAddress ?? ''
-  return !forwarded && !forwardedFor && /^(127\.|::1$|::ffff:127\.)/.test(address)
+  const isLocalName = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])\.?(?::\d+)?$/i.test(host)
+  return !forwarded && !forwardedFor && isLocalName && /^(127\.|::1$|::ffff:127\.)/.test(address)
 }
 
 function holdsToken(request: FastifyRequest, token: string | undefined): boolean {

@@ -25,6 +25,8 @@ export type Site =
 
 const HOST =
   /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/
+/** The dot after a whole name (RFC 1034, section 3.1). */
+const ROOT_DOT = /(?<=[a-z0-9])\.(?=$|:)/
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 const KNOWN_HOSTS = 10_000
 
@@ -54,6 +56,7 @@ export class Origins {
   readonly portal: string
   readonly studio: string
   readonly #scheme: string
+  readonly #defaultPort: RegExp
   readonly #domain: string
   readonly #portalHost: string
   readonly #studioHost: string
@@ -77,6 +80,7 @@ export class Origins {
     this.#portalHost = new URL(config.portal.url).host
     this.#studioHost = new URL(config.studio.url).host
     this.#scheme = new URL(config.portal.url).protocol
+    this.#defaultPort = this.#scheme === 'https:' ? /:443$/ : /:80$/
     this.#domain = config.games.domain
     this.byPort = config.games.origins === 'port'
     this.#former = new FormerAddresses(config)
@@ -191,12 +195,14 @@ export class Origins {
     return site
   }
 
-  /** Returns the site of a Host header. */
+  /** Returns the site of a Host header. The default port, and the dot of the DNS root, make no other site. */
   parse(header: string): Site {
     const known = this.#sites.get(header)
     if (known) return known
-    const host = header.toLowerCase()
-    if (header.length > 255 || !HOST.test(host)) return MALFORMED
+    if (header.length > 255) return MALFORMED
+    const named = header.toLowerCase().replace(ROOT_DOT, '')
+    if (!HOST.test(named)) return MALFORMED
+    const host = named.replace(this.#defaultPort, '')
     const site = this.#classify(host)
     // Unknown names are not cached, because clients can invent any number of them.
     if (site.kind !== 'unknown') {

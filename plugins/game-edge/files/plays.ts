@@ -19,13 +19,14 @@ export function opensGame({ method, headers }: IncomingMessage): boolean {
  * @param address of the client
  */
 export function countPlay(
-  app: Pick<FastifyInstance, 'games' | 'edge' | 'log'>,
+  app: Pick<FastifyInstance, 'games' | 'edge' | 'log' | 'origins'>,
   game: Game,
   request: IncomingMessage,
   address: string,
 ): void {
   const count = async () => {
-    const session = await app.edge.sessions.read(request, request.headers.host?.toLowerCase() ?? '', game)
+    const site = app.origins.of(request)
+    const session = site.kind === 'game' ? await app.edge.sessions.read(request, site.host, game) : null
     app.games.count.play(game.id, session?.player.id ?? `${address} ${request.headers['user-agent'] ?? ''}`)
   }
   count().catch((error) => app.log.error({ err: error }, 'counting a play failed'))
