@@ -21,22 +21,33 @@ export default defineDriver({
         description: 'Sender of every message: an address, or `Name <address>`.',
         examples: ['Gameyard <yard@example.org>'],
       }),
+      tls: Type.Optional(
+        Type.Union([Type.Literal('verify'), Type.Literal('none')], {
+          default: 'verify',
+          description:
+            'Whether the certificate of the mail server is verified. On this machine it is not, because local servers have one of their own. `none` lets anyone on the way read the mail and the password.',
+        }),
+      ),
     },
     { additionalProperties: false },
   ),
 
-  async create({ url, from }, { log }): Promise<Mail> {
+  async create({ url, from, tls }, { log, portalUrl }): Promise<Mail> {
     if (!/^smtps?:\/\/./.test(url) || !URL.canParse(url))
       throw new StartupError('mail.url is no SMTP address: write smtp://host:587 or smtps://user:password@host.')
     if (!/^[^\r\n<>]*<[^\s@<>]+@[^\s@<>]+>$|^[^\s@<>]+@[^\s@<>]+$/.test(from))
       throw new StartupError('mail.from is no sender: write yard@example.org or Name <yard@example.org>.')
     const { hostname, username } = new URL(url)
+    const isLocal = /^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname)
     const { createTransport } = await import('nodemailer') // The import takes 60 ms, so only this driver loads it.
     const transport = createTransport({
       url,
       pool: true,
       maxConnections: 2,
-      requireTLS: username !== '' && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname),
+      // Servers refuse a client that calls itself [127.0.0.1], which is the default.
+      name: new URL(portalUrl).hostname,
+      requireTLS: username !== '' && !isLocal,
+      tls: { rejectUnauthorized: !isLocal && tls !== 'none' },
       connectionTimeout: ANSWER_MS,
       greetingTimeout: ANSWER_MS,
       socketTimeout: ANSWER_MS,
@@ -53,16 +64,23 @@ export default defineDriver({
         try {
           await transport.sendMail({ from, to: { name: '', address: to }, subject, text })
         } catch (error) {
-          const { responseCode = 0, response, code, message: reason } = error as SmtpError
-          log.warn({ code, responseCode, reason }, 'the mail server refused a message')
-          // A 5xx reply is permanent (RFC 5321 section 4.2.1), except for a rejected password, which the operator can
-          // correct.
-          if (responseCode >= 500 && code !== 'EAUTH') throw new MailRefused(response ?? reason)
+          const { responseCode = 0, response, code, command, message: reason } = error as SmtpError
+          const explained = explanationOf(error as SmtpError) ?? reason
+          log.warn({ failure: code, command, reply: responseCode, reason: explained }, 'a message could not be sent')
+          // A 5xx reply is permanent (RFC 5321 section 4.2.1). One to a greeting, a sign-in or a sender is not about this
+          // message: the operator can correct it.
+          const isAboutMessage = command === 'RCPT TO' || command === 'DATA' || code === 'EMESSAGE'
+          if (responseCode >= 500 && isAboutMessage) throw new MailRefused(response ?? reason)
           throw new MailUnavailable({ cause: error })
         }
       },
       async verify() {
-        await transport.verify()
+        try {
+          await transport.verify()
+        } catch (error) {
+          const explained = explanationOf(error as SmtpError)
+          throw explained === null ? error : new Error(explained, { cause: error })
+        }
       },
       async close() {
         closed = true
@@ -72,8 +90,20 @@ export default defineDriver({
   },
 })
 
+const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/
+
+/** Explains a certificate that is not trusted; null for another error. */
+function explanationOf({ originalCode = '', message }: SmtpError): string | null {
+  if (!CERTIFICATE.test(originalCode)) return null
+  return `The certificate of the mail server is not trusted (${message}). Name the server as in its certificate, trust its authority with NODE_EXTRA_CA_CERTS, or set mail.tls: none.`
+}
+
 interface SmtpError extends Error {
   code?: string
+  /** The code of an error of the socket. */
+  originalCode?: string
+  /** The command to which the server replied. */
+  command?: string
   responseCode?: number
   response?: string
 }

@@ -13,18 +13,29 @@ export interface SmtpOptions {
   credentials?: { user: string; password: string }
   /** Returns a recipient's refusal code (450 for temporary, 550 for permanent), or nothing. */
   refuse?: (address: string) => number | undefined
+  /** Returns the refusal code of a sender, or nothing. */
+  refuseSender?: (address: string) => number | undefined
+  /** Offers STARTTLS with a certificate of its own, as servers of a distribution do. */
+  startTls?: boolean
 }
 
 /** Starts a real SMTP server on a free port of 127.0.0.1, which stores delivered mail. It ends with the test. */
-export async function startSmtp(t: Test, { credentials, refuse }: SmtpOptions = {}) {
+export async function startSmtp(t: Test, { credentials, refuse, refuseSender, startTls }: SmtpOptions = {}) {
   const inbox: Delivered[] = []
+  /** The names of the clients that sent something, and whether it was encrypted. */
+  const clients: { name: string; secure: boolean }[] = []
   const server = new SMTPServer({
     authOptional: !credentials,
     allowInsecureAuth: true,
-    disabledCommands: ['STARTTLS'],
+    disabledCommands: startTls ? [] : ['STARTTLS'],
     onAuth({ username, password }, _session, done) {
       if (username === credentials?.user && password === credentials?.password) return done(null, { user: username })
       done(new Error('Wrong password'))
+    },
+    onMailFrom({ address }, { hostNameAppearsAs, secure }, done) {
+      clients.push({ name: String(hostNameAppearsAs), secure })
+      const responseCode = refuseSender?.(address)
+      done(responseCode ? Object.assign(new Error('Refused'), { responseCode }) : null)
     },
     onRcptTo({ address }, _session, done) {
       const responseCode = refuse?.(address)
@@ -48,7 +59,7 @@ export async function startSmtp(t: Test, { credentials, refuse }: SmtpOptions = 
   const stop = () => new Promise<void>((resolve) => server.close(() => resolve()))
   t.teardown(stop)
   const { port } = server.server.address() as { port: number }
-  return { inbox, port, url: `smtp://127.0.0.1:${port}`, stop }
+  return { inbox, clients, port, url: `smtp://127.0.0.1:${port}`, stop }
 }
 
 /** Returns the path of the only portal address in a message. */

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import t from 'tap'
 import { testMailDriver } from '../../../drivers/mail/conformance.ts'
 import smtp from '../../../drivers/mail/smtp.ts'
@@ -29,6 +31,51 @@ t.test('a refusal for good is told from one for now', async (t) => {
   t.teardown(() => mail.close())
   await t.rejects(mail.send({ ...hello, to: 'gone@example.org' }), { code: /^mail_refused$/i })
   await t.rejects(mail.send(hello), { code: /^mail_unavailable$/i })
+})
+
+t.test('what is not about the message is tried again, and the log says what was answered', async (t) => {
+  const greeting = createServer((socket) => {
+    socket.write('220 mail.example.org\r\n')
+    socket.on('data', () => socket.write('550 5.7.1 Invalid name\r\n'))
+    socket.on('error', () => {})
+  })
+  greeting.listen(0, '127.0.0.1')
+  await once(greeting, 'listening')
+  t.teardown(() => greeting.close())
+  const { port } = greeting.address() as { port: number }
+  const { url } = await startSmtp(t, { refuseSender: () => 553 })
+  for (const [address, command, reply] of [
+    [`smtp://127.0.0.1:${port}`, 'HELO', 550],
+    [url, 'MAIL FROM', 553],
+  ] as const) {
+    const { log, lines } = captureLog()
+    const mail = await smtp.create({ url: address, from }, driverContext({ log }))
+    t.teardown(() => mail.close())
+    await t.rejects(mail.send(hello), { code: /^mail_unavailable$/i }, command)
+    t.match(lines(), [{ failure: /^E[A-Z]+$/, command, reply }])
+  }
+})
+
+t.test('it names itself after the portal, and takes the certificate of a server on this machine', async (t) => {
+  const { inbox, clients, url, port } = await startSmtp(t, { startTls: true })
+  const context = driverContext({ portalUrl: 'https://yard.example.org' })
+  const mail = await smtp.create({ url, from }, context)
+  t.teardown(() => mail.close())
+  await mail.send(hello)
+  t.same(clients, [{ name: 'yard.example.org', secure: true }])
+  // This address leads to the same server, and is not taken for this machine.
+  const elsewhere = `smtp://0.0.0.0:${port}`
+  const { log, lines } = captureLog()
+  const verifying = await smtp.create({ url: elsewhere, from }, driverContext({ log }))
+  t.teardown(() => verifying.close())
+  await t.rejects(verifying.send(hello), { code: /^mail_unavailable$/i })
+  t.match(lines(), [{ reason: /The certificate of the mail server is not trusted .*mail\.tls: none/ }])
+  await t.rejects(async () => verifying.verify?.(), { message: /The certificate of the mail server is not trusted/ })
+  t.equal(inbox.length, 1)
+  const trusting = await smtp.create({ url: elsewhere, from, tls: 'none' }, context)
+  t.teardown(() => trusting.close())
+  await trusting.send(hello)
+  t.equal(inbox.length, 2)
 })
 
 t.test('a server that is away is said to be', async (t) => {
