@@ -73,5 +73,9 @@ export type Generation = Static<typeof Generation>
 
 export const CreditsView = Type.Object({
   balance: Type.Integer({ description: 'Credits that can be spent now.' }),
+  debt: Type.Integer({
+    description:
+      'Credits that are owed, since a payment was refunded or disputed after its credits were spent. The next credits settle it.',
+  }),
   ledger: Type.Array(LedgerEntry, { description: 'The last 20 entries, newest first.' }),
 })
