@@ -31,6 +31,8 @@ interface Generated {
 
 interface Credits {
   balance: number
+  /** Absent on older platforms. */
+  debt?: number
   ledger: { amount: number; kind: string; description: string; createdAt: string }[]
 }
 
@@ -65,7 +67,7 @@ Examples:
       runClient(options, installation, (client) => generate(client, prompt, options)),
     )
   withClientOptions(ai.command('credits'))
-    .summary('show your credits and the ledger')
+    .summary('show your credits, your debt and the ledger')
     .action((options: ClientOptions) => runClient(options, installation, credits))
 }
 
@@ -210,6 +212,7 @@ async function credits(client: Client): Promise<void> {
   terminal.result(found, () =>
     [
       `${terminal.style('bold', String(found.balance))} credits`,
+      ...(found.debt ? [`You owe ${found.debt}. The next credits settle that first.`] : []),
       ...(found.ledger.length === 0
         ? []
         : [

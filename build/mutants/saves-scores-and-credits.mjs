@@ -215,7 +215,7 @@ export default [
     in: 'plugins/billing',
     find: 'withheld: Math.min(refunded + sum(disputed), paid.amount)',
     replace: 'withheld: refunded + sum(disputed)',
-    tests: ['plugins/billing/ledger'],
+    tests: ['plugins/billing/payments'],
   },
   {
     name: 'a refund that failed keeps the credits',
@@ -229,7 +229,7 @@ export default [
     in: 'plugins/billing',
     find: 'where excluded.sequence > credit_reversals.sequence',
     replace: 'where excluded.sequence <> credit_reversals.sequence',
-    tests: ['plugins/billing/ledger'],
+    tests: ['plugins/billing/payments'],
   },
   {
     name: 'bought credits are free before the debt is filled',

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { mayRepeat } from '../sdk/repeatable.ts'
+import { isUnderWay, mayRepeat } from '../sdk/repeatable.ts'
 import { CliError } from './errors.ts'
-import { ConnectionError, type HttpAnswer, type HttpRequest, send, textOf, unreachable } from './http.ts'
+import { ConnectionError, type HttpAnswer, type HttpRequest, IDLE_MS, send, textOf, unreachable } from './http.ts'
 import { homeOf } from './platform.ts'
 
 /** The platform's address and the caller's token. */
@@ -51,29 +51,35 @@ export class Api {
   patch = <T>(path: string, body: unknown, options?: ApiOptions) => this.json<T>('PATCH', path, { ...options, body })
   delete = (path: string, options?: ApiOptions) => this.json<void>('DELETE', path, options)
 
-  /** @throws CliError for everything but 2xx */
+  /**
+   * Sends a request and parses the response as JSON. A repeatable request is repeated when its answer is cut.
+   *
+   * @throws CliError for everything but 2xx
+   */
   async json<T>(method: string, path: string, options: ApiOptions = {}): Promise<T> {
     const attempts = (options.repeatable ?? method === 'GET') ? ATTEMPTS : 1
-    const { answer, text } = await this.#whole(method, path, options, attempts)
-    if (text === '') return undefined as T
-    try {
-      return JSON.parse(text)
-    } catch {
-      throw this.#notOurs(answer)
+    for (let attempt = 1; ; attempt++) {
+      const answer = await this.ask(method, path, options)
+      // Only the beginning of an answer takes long.
+      answer.body.setTimeout(Math.min(options.idleMs ?? IDLE_MS, IDLE_MS))
+      try {
+        return this.#valueIn<T>(answer, await textOf(answer))
+      } catch (error) {
+        if (!(error instanceof ConnectionError)) throw error
+        if (attempt >= attempts) throw unreachable(this.baseUrl, error)
+        await wait(backOff(attempt), undefined, { signal: this.connection.signal })
+      }
     }
   }
 
-  /** Reads a whole response. A repeatable request is repeated when its answer is cut. */
-  async #whole(method: string, path: string, options: ApiOptions, attempts: number) {
-    for (let attempt = 1; ; attempt++) {
-      const answer = await this.ask(method, path, options)
-      try {
-        return { answer, text: await textOf(answer) }
-      } catch (error) {
-        if (attempt >= attempts || !(error instanceof ConnectionError))
-          throw unreachable(this.baseUrl, error as ConnectionError)
-        await wait(backOff(attempt), undefined, { signal: this.connection.signal })
-      }
+  /** @throws ConnectionError for JSON that is cut, CliError for anything else */
+  #valueIn<T>({ status, headers }: HttpAnswer, text: string): T {
+    if (text === '') return undefined as T
+    try {
+      return JSON.parse(text)
+    } catch (cause) {
+      if (!/\bjson\b/i.test(headers['content-type'] ?? '')) throw this.#notOurs(status)
+      throw new ConnectionError(Object.assign(new Error('cut', { cause }), { code: 'ECONNRESET' }))
     }
   }
 
@@ -88,7 +94,8 @@ export class Api {
     do {
       const query = { ...options.query, limit: Math.min(100, limit - entries.length), cursor }
       const page = await this.get<Record<string, T[]> & { nextCursor: string | null }>(path, { ...options, query })
-      entries.push(...(page[name] ?? []))
+      if (!Array.isArray(page?.[name])) throw this.#notOurs(200)
+      entries.push(...page[name])
       cursor = page.nextCursor ?? undefined
     } while (cursor && entries.length < limit)
     return entries
@@ -129,6 +136,7 @@ export class Api {
       signal,
     }
     const attempts = (repeatable ?? method === 'GET') ? ATTEMPTS : 1
+    const began = performance.now()
     for (let attempt = 1; ; attempt++) {
       try {
         const answer = await send(request)
@@ -140,8 +148,13 @@ export class Api {
           continue
         }
         const error = await this.#errorOf(answer)
-        if (attempt >= attempts || !isPassing(answer.status, error.code, error.reason)) throw error
-        await wait(retryAfter(answer) ?? backOff(attempt), undefined, { signal })
+        const afterMs = retryAfter(answer)
+        // The first request with the key of this one is still under way. Its end is waited for, and not counted.
+        const underWay = attempts > 1 && isUnderWay({ status: answer.status, asksToWait: afterMs !== null })
+        if (underWay && performance.now() - began < (idleMs ?? IDLE_MS)) attempt--
+        else if (attempt >= attempts || !isPassing(answer.status, error.code, error.reason, afterMs !== null))
+          throw error
+        await wait(afterMs ?? backOff(attempt), undefined, { signal })
       } catch (error) {
         if (!(error instanceof ConnectionError)) throw error
         // A refused connection is final. A reset one may be a keep-alive connection that was open for too long.
@@ -175,7 +188,7 @@ export class Api {
     }
     const text = await textOf(answer).catch(() => '')
     const problem = problemIn(text)
-    if (!problem) return this.#notOurs(answer)
+    if (!problem) return this.#notOurs(status)
     const { code, message, details, reason = null } = problem
     const hint = this.#hintFor(status, { code, message })
     if (status === 401) return new CliError(`${this.baseUrl} does not accept the token.`, { code, hint })
@@ -209,11 +222,11 @@ export class Api {
     return ''
   }
 
-  #notOurs(answer: HttpAnswer): CliError {
-    return new CliError(`${this.baseUrl} answered with ${answer.status} and not as a Gameyard platform does.`, {
+  #notOurs(status: number): CliError {
+    return new CliError(`${this.baseUrl} answered with ${status} and not as a Gameyard platform does.`, {
       code: 'unexpected_answer',
       hint:
-        answer.status >= 500
+        status >= 500
           ? 'A proxy answers instead of the platform, which may be starting or stopped. Try again in a moment.'
           : 'Check the address: --url, SERVICE_BASE_URL, or the one you signed in to.',
     })
@@ -240,8 +253,8 @@ export function problemIn(text: string): Problem | null {
 }
 
 /** Returns whether a later attempt may succeed. A mistake of the server (500) is reported at once, for its host to see. */
-export const isPassing = (status: number, code: string, reason: string | null = null): boolean =>
-  status !== 500 && mayRepeat({ status, code, reason }, true)
+export const isPassing = (status: number, code: string, reason: string | null = null, asksToWait = false): boolean =>
+  status !== 500 && mayRepeat({ status, code, reason, asksToWait }, true)
 
 /** Returns the `Retry-After` delay in milliseconds, at most half a minute; null when the response has none. */
 export function retryAfter({ headers }: HttpAnswer): number | null {

@@ -15,6 +15,9 @@ export interface HttpRequest {
   signal?: AbortSignal | undefined
 }
 
+/** The longest silence in milliseconds, unless a request allows another. */
+export const IDLE_MS = 60_000
+
 /** A response with an unread body. */
 export interface HttpAnswer {
   status: number
@@ -69,7 +72,7 @@ function agentFor(protocol: string, proxy: HttpProxy | null): Agent {
  *
  * @throws ConnectionError
  */
-export function send({ method, url, headers, body, idleMs = 60_000, signal }: HttpRequest): Promise<HttpAnswer> {
+export function send({ method, url, headers, body, idleMs = IDLE_MS, signal }: HttpRequest): Promise<HttpAnswer> {
   const address = new URL(url)
   const { protocol } = address
   const { request } = moduleOf(protocol)

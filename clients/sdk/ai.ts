@@ -1,5 +1,7 @@
 import type { CallOptions, Connection } from './connection.ts'
+import { ConnectionError, type ErrorBody, errorIn } from './errors.ts'
 import type { FromSchema, JsonSchema } from './json-schema.ts'
+import { unexpected } from './response-body.ts'
 import type { Answer } from './types.ts'
 
 export type Credits = Answer<'/api/ai/credits', 'get'>
@@ -47,17 +49,82 @@ export interface Image {
   contentType: string
 }
 
+/** A platform may wait for a model for 15 minutes. */
+const GENERATION_MS = 960_000
+
 async function generate<Result>(
   connection: Connection,
   { signal, ...body }: CallOptions & Record<string, unknown>,
 ): Promise<Generated<Result>> {
-  const options = { body, signal, idempotent: true, timeoutMs: 180_000 }
+  const options = { body, signal, idempotent: true, timeoutMs: GENERATION_MS }
   return connection.json('POST', '/api/ai/generate', options)
 }
 
 /** Generates text. Needs `ai:generate`. Only a success is charged. @throws InsufficientCreditsError */
 export const generateText = (connection: Connection, request: TextRequest): Promise<Generated<string>> =>
   generate(connection, { type: 'text', ...request })
+
+const CUT = 'The text was cut before its end. credits() shows whether it was charged.'
+
+/** A text that arrives in pieces: `for await (const piece of stream) …` */
+export interface TextStream extends AsyncIterable<string> {
+  /** Reads the remaining pieces, and returns the whole text with its cost. */
+  whole(): Promise<Generated<string>>
+}
+
+/**
+ * Generates text that arrives in pieces. Needs `ai:generate`. Only a whole text is charged: leaving the iteration ends the
+ * generation.
+ */
+export function streamText(connection: Connection, { signal, ...request }: TextRequest): TextStream {
+  let generated: Generated<string> | undefined
+  async function* read() {
+    // Games load the SDK too, and most do not generate.
+    const { eventsOf, isEventStream } = await import('./event-stream.ts')
+    const options = {
+      body: { type: 'text', ...request, stream: true },
+      headers: { accept: 'text/event-stream, application/json' },
+      signal,
+      idempotent: true,
+      timeoutMs: GENERATION_MS,
+      silenceMs: GENERATION_MS,
+    }
+    const { events, first } = await connection.receive('POST', '/api/ai/generate', options, async (response) => {
+      if (!isEventStream(response)) throw unexpected(response)
+      const events = eventsOf(response)
+      const first = await events.next()
+      if (first.done) throw new ConnectionError('network', CUT)
+      return { events, first }
+    })
+    try {
+      for (
+        let next: IteratorResult<{ event: string; data: unknown }, void> = first;
+        !next.done;
+        next = await events.next()
+      ) {
+        const { event, data } = next.value
+        if (event === 'error') throw errorIn(data as ErrorBody, { status: 502, headers: new Headers() })
+        if (event === 'done') {
+          generated = data as Generated<string>
+          return
+        }
+        yield (data as { delta: string }).delta
+      }
+    } finally {
+      await events.return()
+    }
+    throw new ConnectionError('network', CUT)
+  }
+  const pieces = read()
+  return {
+    [Symbol.asyncIterator]: () => pieces,
+    async whole() {
+      for await (const _piece of pieces);
+      if (!generated) throw new ConnectionError('network', 'The text was not read to its end.')
+      return generated
+    },
+  }
+}
 
 /** Generates an object that conforms to a JSON Schema. Its type derives from the schema. */
 export const generateObject = <const Schema extends JsonSchema>(

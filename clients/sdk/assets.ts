@@ -1,5 +1,6 @@
 import type { CallOptions, Connection } from './connection.ts'
 import { type List, list } from './lists.ts'
+import { asFile } from './response-body.ts'
 import type { Answer, Query } from './types.ts'
 
 export type Asset = Answer<'/api/assets/{id}', 'get'>
@@ -95,12 +96,12 @@ export const getAssetFile = (
   idOrSlug: string,
   { signal, ...choice }: CallOptions & FileChoice = {},
 ): Promise<Response> =>
-  connection.send('GET', `${at(idOrSlug)}/file`, {
-    query: choice as Record<string, string>,
-    headers: { accept: '*/*' },
-    signal,
-    origin: 'studio',
-  })
+  connection.receive(
+    'GET',
+    `${at(idOrSlug)}/file`,
+    { query: choice as Record<string, string>, headers: { accept: '*/*' }, signal, origin: 'studio' },
+    asFile,
+  )
 
 export interface NewAsset {
   file: Blob

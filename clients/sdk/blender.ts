@@ -1,6 +1,7 @@
 import { type CallOptions, type Connection, pause } from './connection.ts'
 import { ConnectionError, GameyardError } from './errors.ts'
 import { type List, list } from './lists.ts'
+import { asFile } from './response-body.ts'
 import type { Answer, Body, Query } from './types.ts'
 
 export type BlenderJob = Answer<'/api/blender/v1/jobs/{id}', 'get'>
@@ -77,11 +78,12 @@ export const getBlenderArtifact = (
   name: BlenderArtifact['name'],
   options?: CallOptions,
 ): Promise<Response> =>
-  connection.send('GET', `${at(id)}/artifacts/${encodeURIComponent(name)}`, {
-    headers: { accept: '*/*' },
-    ...studio,
-    ...options,
-  })
+  connection.receive(
+    'GET',
+    `${at(id)}/artifacts/${encodeURIComponent(name)}`,
+    { headers: { accept: '*/*' }, ...studio, ...options },
+    asFile,
+  )
 
 export const getBlenderHealth = (connection: Connection, options?: CallOptions): Promise<BlenderHealth> =>
   connection.json('GET', '/api/blender/health', { ...studio, ...options })

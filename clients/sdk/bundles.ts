@@ -41,13 +41,14 @@ export async function sendBundles<File extends WantedFile>(
     let left = group
     for (let attempt = 1; left.length > 0; attempt++) {
       try {
-        await connection.send('PUT', bundle.url, { ...request, body: archiveOf(left) })
+        const response = await connection.send('PUT', bundle.url, { ...request, body: archiveOf(left) })
+        await response.body?.cancel()
         note(left)
         break
       } catch (error) {
         if (!isBroken(error) || attempt >= ATTEMPTS) throw error
-        const answer = await connection.send('GET', bundle.url, { signal, anonymous: true })
-        const missing = new Set(((await answer.json()) as { missing: string[] }).missing)
+        const options = { signal, anonymous: true }
+        const missing = new Set((await connection.json<{ missing: string[] }>('GET', bundle.url, options)).missing)
         const arrived = left.filter(({ sha256 }) => !missing.has(sha256))
         if (arrived.length > 0) attempt = 0
         note(arrived)

@@ -1,5 +1,6 @@
 import { ConnectionError, errorOf, retryAfter } from './errors.ts'
-import { mayRepeat } from './repeatable.ts'
+import { isUnderWay, mayRepeat } from './repeatable.ts'
+import { limitBody, readJson } from './response-body.ts'
 
 export interface ClientOptions {
   /** The portal's origin, such as `https://yard.example`. */
@@ -15,7 +16,10 @@ export interface ClientOptions {
    * 60,000
    */
   longestWaitMs?: number | undefined
-  /** The time limit for the start of a response in ms. Generation has three times as long. Default: 30,000 */
+  /**
+   * The time limit for the start of a response, and for each silence in its body, in ms. Work that takes long, such as a
+   * generation, has longer limits of its own for its start. Default: 30,000
+   */
   timeoutMs?: number | undefined
   /** Replaces the global `fetch`. */
   fetch?: typeof fetch | undefined
@@ -39,7 +43,10 @@ export interface RequestOptions extends CallOptions {
   repeatable?: boolean | undefined
   /** Sends the request without the token. */
   anonymous?: boolean | undefined
+  /** The time limit for the start of the response in ms. */
   timeoutMs?: number | undefined
+  /** The longest silence in the body of the response in ms. */
+  silenceMs?: number | undefined
 }
 
 /** The addresses, token and retry rules for all functions of this package. */
@@ -47,15 +54,28 @@ export interface Connection {
   readonly baseUrl: string
   readonly studioUrl: string
   /**
-   * Sends a request and returns a 2xx response of any type. @throws ApiError, ConnectionError, or the signal's reason
+   * Sends a request and returns a 2xx response of any type. Its body fails with the same errors. Read or cancel it: the
+   * caller's signal applies to it until its end. @throws ApiError, ConnectionError, or the signal's reason
    */
   send(method: string, path: string, options?: RequestOptions): Promise<Response>
+  /**
+   * Sends a request and reads its 2xx response. A connection that breaks meanwhile is a reason to repeat the request, as
+   * one that breaks before.
+   */
+  receive<Result>(
+    method: string,
+    path: string,
+    options: RequestOptions | undefined,
+    read: (response: Response) => Promise<Result>,
+  ): Promise<Result>
   /** Sends a request and parses the response as JSON. */
   json<Answer>(method: string, path: string, options?: RequestOptions): Promise<Answer>
 }
 
 const SAFE = new Set(['GET', 'HEAD', 'PUT', 'DELETE'])
 const FIRST_WAIT_MS = 400
+/** The longest delay between two questions whether the first request with a key has ended. */
+const POLL_MS = 5000
 const TIMEOUT_MS = 30_000
 
 /** @throws TypeError when an address is invalid */
@@ -65,37 +85,46 @@ export function createConnection(options: ClientOptions): Connection {
   const { retries = 3, longestWaitMs = 60_000 } = options
   const call = options.fetch ?? ((...request: Parameters<typeof fetch>) => fetch(...request))
 
-  const attempt = async (method: string, url: URL, init: RequestInit, timeoutMs: number, signal?: AbortSignal) => {
+  const attempt = async (url: URL, init: RequestInit, { timeoutMs, silenceMs, signal }: Limits) => {
     const stop = new AbortController()
     const onAbort = () => stop.abort(signal?.reason)
     signal?.addEventListener('abort', onAbort, { once: true })
-    let late = false
-    const timer = setTimeout(() => {
-      late = true
+    const ended = () => signal?.removeEventListener('abort', onAbort)
+    let late = ''
+    const stopAt = (what: string) => () => {
+      late = what
       stop.abort()
-    }, timeoutMs)
+    }
+    const failure = (cut: string) => (cause: unknown) =>
+      signal?.aborted
+        ? signal.reason
+        : new ConnectionError(late ? 'timeout' : 'network', `${url.origin} ${late || cut}.`, { cause })
+    const timer = setTimeout(stopAt(`did not answer within ${timeoutMs} ms`), timeoutMs)
     try {
-      return await call(url, { ...init, method, signal: stop.signal })
+      const response = await call(url, { ...init, signal: stop.signal })
+      return limitBody(response, {
+        silenceMs,
+        stop: stopAt(`sent nothing for ${silenceMs} ms in the middle of a response`),
+        failure: failure('cut a response before its end'),
+        ended,
+      })
     } catch (cause) {
-      if (signal?.aborted) throw signal.reason
-      throw late
-        ? new ConnectionError('timeout', `${url.origin} did not answer within ${timeoutMs} ms.`, { cause })
-        : new ConnectionError('network', `${url.origin} could not be reached.`, { cause })
+      ended()
+      throw failure('could not be reached')(cause)
     } finally {
-      // The listener stays, because the caller's signal also applies to the response body.
       clearTimeout(timer)
     }
   }
 
-  const send = async (method: string, path: string, request: RequestOptions = {}): Promise<Response> => {
-    const {
-      query = {},
-      body,
-      signal,
-      origin,
-      idempotent = false,
-      timeoutMs = options.timeoutMs ?? TIMEOUT_MS,
-    } = request
+  const receive = async <Result>(
+    method: string,
+    path: string,
+    request: RequestOptions = {},
+    read: (response: Response) => Promise<Result>,
+  ): Promise<Result> => {
+    const { query = {}, body, signal, origin, idempotent = false } = request
+    const usualMs = options.timeoutMs ?? TIMEOUT_MS
+    const { timeoutMs = usualMs, silenceMs = usualMs } = request
     signal?.throwIfAborted()
     const url = new URL(path, origin === 'studio' ? studioUrl : baseUrl)
     for (const [name, value] of Object.entries(query))
@@ -109,21 +138,30 @@ export function createConnection(options: ClientOptions): Connection {
       payload = JSON.stringify(body)
       headers.set('content-type', 'application/json')
     }
-    const init: RequestInit = { headers, ...(payload === undefined ? {} : { body: payload }) }
+    const init: RequestInit = { method, headers, ...(payload === undefined ? {} : { body: payload }) }
     const repeatable = SAFE.has(method) || idempotent || request.repeatable === true
 
-    for (let tries = 0; ; tries++) {
+    let tries = 0
+    let polls = 0
+    let pollsEndAt = 0
+    for (;;) {
       let wait = FIRST_WAIT_MS * 2 ** tries * (0.5 + Math.random() / 2)
       try {
-        const response = await attempt(method, url, init, timeoutMs, signal)
-        if (response.ok) return response
+        const response = await attempt(url, init, { timeoutMs, silenceMs, signal })
+        if (response.ok) return await read(response)
         const asked = retryAfter(response.headers)
         const error = await errorOf(response)
-        if (tries >= retries || !mayRepeat(error, repeatable)) throw error
+        const { status, code, reason } = error
+        const failure = { status, code, reason, asksToWait: asked !== null }
+        if (!mayRepeat(failure, repeatable) || retries < 1) throw error
+        const underWay = isUnderWay(failure)
+        if (underWay) wait = Math.min(FIRST_WAIT_MS * 2 ** polls++, POLL_MS)
         if (asked !== null) wait = Math.max(wait, asked * 1000)
         if (wait > longestWaitMs) throw error
+        pollsEndAt ||= Date.now() + timeoutMs
+        if (underWay ? Date.now() + wait > pollsEndAt : tries++ >= retries) throw error
       } catch (error) {
-        if (!(error instanceof ConnectionError) || !repeatable || tries >= retries) throw error
+        if (!(error instanceof ConnectionError) || !repeatable || tries++ >= retries) throw error
       }
       await pause(wait, signal)
     }
@@ -132,12 +170,17 @@ export function createConnection(options: ClientOptions): Connection {
   return {
     baseUrl,
     studioUrl,
-    send,
-    json: async <Answer>(method: string, path: string, request?: RequestOptions) => {
-      const response = await send(method, path, request)
-      return (response.status === 204 ? undefined : await response.json()) as Answer
-    },
+    receive,
+    send: (method, path, request) => receive(method, path, request, async (response) => response),
+    json: <Answer>(method: string, path: string, request?: RequestOptions) =>
+      receive(method, path, request, (response) => readJson(response) as Promise<Answer>),
   }
+}
+
+interface Limits {
+  timeoutMs: number
+  silenceMs: number
+  signal: AbortSignal | undefined
 }
 
 /** Waits for `ms`. @throws the signal's reason */

@@ -2,8 +2,8 @@
 export class GameyardError extends Error {
   override name = 'GameyardError'
   /**
-   * The code of the response: `not_found`, `missing_scope`, `rate_limited` …; without a response `network` or
-   * `timeout`.
+   * The code of the response: `not_found`, `missing_scope`, `rate_limited` …; without a whole response `network` or
+   * `timeout`; `unexpected_answer` when something else than a platform answers.
    */
   readonly code: string
 
@@ -13,7 +13,7 @@ export class GameyardError extends Error {
   }
 }
 
-/** Thrown when the platform was unreachable or did not respond in time. */
+/** Thrown when the platform was unreachable, did not respond in time, or its response was cut. */
 export class ConnectionError extends GameyardError {
   override name = 'ConnectionError'
 }
@@ -92,7 +92,11 @@ interface ErrorContext {
  * status.
  */
 export async function errorOf(response: Response): Promise<ApiError> {
-  const body = (await response.json().catch(() => null)) as Body | null
+  return errorIn((await response.json().catch(() => null)) as ErrorBody | null, response)
+}
+
+/** Creates the error that a body describes. */
+export function errorIn(body: ErrorBody | null, response: Pick<Response, 'status' | 'headers'>): ApiError {
   const named = typeof body?.error === 'object' ? body.error : undefined
   const code = named?.code ?? (typeof body?.error === 'string' ? body.error : `http_${response.status}`)
   const message = named?.message ?? body?.error_description ?? `The platform answered with ${response.status}.`
@@ -112,7 +116,7 @@ export async function errorOf(response: Response): Promise<ApiError> {
 
 const KINDS: Record<number, typeof ApiError | undefined> = { 401: UnauthorizedError, 404: NotFoundError }
 
-interface Body {
+export interface ErrorBody {
   error?: string | { message?: string; code?: string; details?: { path: string; message: string }[] }
   error_description?: string
   reason?: string
@@ -124,7 +128,8 @@ interface Body {
 export function retryAfter(headers: Headers): number | null {
   const text = headers.get('retry-after')
   if (!text) return null
-  if (/^\d+$/.test(text)) return Number(text)
+  // Some proxies send fractions.
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text)
   const date = Date.parse(text)
   return date ? Math.max(0, (date - Date.now()) / 1000) : null
 }

@@ -66,6 +66,7 @@ export interface Client {
   removeAssetClip: Bound<typeof assets.removeAssetClip>
 
   generateText: Bound<typeof ai.generateText>
+  streamText: Bound<typeof ai.streamText>
   generateImage: Bound<typeof ai.generateImage>
   generateObject<const Schema extends JsonSchema>(
     request: ai.ObjectRequest<Schema>,
@@ -141,6 +142,7 @@ export function createClient(options: ClientOptions): Client {
     animateAsset: bind(assets.animateAsset),
     removeAssetClip: bind(assets.removeAssetClip),
     generateText: bind(ai.generateText),
+    streamText: bind(ai.streamText),
     generateImage: bind(ai.generateImage),
     generateObject: (request) => ai.generateObject(connection, request),
     credits: bind(ai.getCredits),

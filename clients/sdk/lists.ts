@@ -1,4 +1,5 @@
 import type { CallOptions, Connection, RequestOptions } from './connection.ts'
+import { readJson, unexpected } from './response-body.ts'
 
 /** One page of a list. */
 export interface Page<Item> {
@@ -22,10 +23,14 @@ export function list<Item>(
   plural: string,
   { query, signal, origin }: Pick<RequestOptions, 'query' | 'origin'> & CallOptions,
 ): List<Item> {
-  const page = async (cursor?: string): Promise<Page<Item>> => {
+  const page = (cursor?: string): Promise<Page<Item>> => {
     const options = { query: { ...query, cursor }, signal, origin }
-    const answer = await connection.json<Record<string, unknown>>('GET', path, options)
-    return { items: answer[plural] as Item[], nextCursor: (answer.nextCursor as string | null) ?? null }
+    return connection.receive('GET', path, options, async (response) => {
+      const answer = (await readJson(response)) as Record<string, unknown> | undefined
+      const items = answer?.[plural]
+      if (!Array.isArray(items)) throw unexpected(response)
+      return { items, nextCursor: (answer?.nextCursor as string | null) ?? null }
+    })
   }
   async function* walk() {
     for (let cursor: string | undefined; ; ) {

@@ -5,6 +5,8 @@ export interface Failure {
   code: string
   /** `reason` of a failed generation; null without one. */
   reason: string | null
+  /** Whether the response has `Retry-After`. */
+  asksToWait: boolean
 }
 
 /** The reasons of `upstream_error` that may pass. The others fail again, at the host's expense. */
@@ -15,9 +17,17 @@ const PASSING_REASONS: readonly string[] = ['unavailable', 'busy']
  *
  * @param repeatable whether the request may be carried out twice; what was refused with 429 was not carried out
  */
-export function mayRepeat({ status, code, reason }: Failure, repeatable: boolean): boolean {
+export function mayRepeat(failure: Failure, repeatable: boolean): boolean {
+  const { status, code, reason } = failure
   if (reason && !PASSING_REASONS.includes(reason)) return false
-  if (status === 429) return true
+  if (status === 429 || isUnderWay(failure)) return true
   // What is not configured, and a full disk, need their host.
   return repeatable && status >= 500 && status !== 507 && !code.endsWith('_not_configured')
 }
+
+/**
+ * Returns whether the same work is still under way, as for the first request with an Idempotency-Key. Its end is waited
+ * for, and these attempts are not counted.
+ */
+export const isUnderWay = ({ status, asksToWait }: Pick<Failure, 'status' | 'asksToWait'>): boolean =>
+  status === 409 && asksToWait

@@ -1,5 +1,6 @@
 import type { CallOptions, Connection, RequestOptions } from './connection.ts'
 import { NotFoundError } from './errors.ts'
+import { unexpected } from './response-body.ts'
 import type { Answer } from './types.ts'
 
 /** The saves of a player in your game. The connection's token is the player's OAuth access token. */
@@ -36,9 +37,13 @@ export async function getSave(
   options?: CallOptions,
 ): Promise<{ version: number; response: Response } | null> {
   try {
-    const response = await connection.send('GET', at(key), { ...options, headers: { accept: '*/*' } })
-    const { headers } = response
-    return { version: Number(headers.get(VERSION) ?? /\d+/.exec(headers.get('etag') ?? '')?.[0]), response }
+    const request = { ...options, headers: { accept: '*/*' } }
+    return await connection.receive('GET', at(key), request, async (response) => {
+      const { headers } = response
+      const version = Number(headers.get(VERSION) ?? /\d+/.exec(headers.get('etag') ?? '')?.[0])
+      if (Number.isNaN(version)) throw unexpected(response)
+      return { version, response }
+    })
   } catch (error) {
     if (error instanceof NotFoundError && error.code === 'no_such_save') return null
     throw error

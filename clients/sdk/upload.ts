@@ -45,7 +45,8 @@ export async function uploadFiles(
       const { uploadUrl, blob, headers } = next
       // The address may belong to another service, so the request carries no token.
       const request = { body: blob, headers: headers as Record<string, string>, signal, anonymous: true }
-      await connection.send('PUT', uploadUrl, { ...request, timeoutMs: 600_000 })
+      const response = await connection.send('PUT', uploadUrl, { ...request, timeoutMs: 600_000 })
+      await response.body?.cancel()
       advance(1, blob.size)
     }
   }

@@ -103,8 +103,8 @@ const RENEW_MS = 5000
 const LOST_MS = 20_000
 /** The same limit for a process of the previous version, which does not renew keys. */
 const ABANDONED_MS = 120_000
-/** No request takes longer than this. */
-const LONGEST_MS = 600_000
+/** No request takes longer than this: a generation takes 15 minutes at most. */
+const LONGEST_MS = 1_200_000
 
 /** Installs `Idempotency-Key` for the routes that enable it. */
 export function installIdempotency(app: FastifyInstance): void {

@@ -18,32 +18,42 @@ export function fetchFrom(baseUrl: string): typeof fetch {
   const open = protocol === 'https:' ? requestHttps : requestHttp
   return async (input, { method = 'GET', headers, body, signal } = {}) => {
     const url = new URL(input instanceof Request ? input.url : input)
+    // Some servers return an image in its address. Nothing is requested then.
+    if (url.protocol === 'data:') return fetch(url)
     if (url.origin !== origin) throw new Error('The provider referred to another server.')
     if (body != null && typeof body !== 'string') throw new Error('A provider is sent text only.')
     signal?.throwIfAborted()
+    const options = {
+      method,
+      // Without the header the server could choose any content coding, and this client decodes none.
+      headers: { 'accept-encoding': 'identity', ...fieldsOf(headers) },
+      ...(signal ? { signal } : {}),
+    }
     return new Promise((done, fail) => {
-      const asked = open(
-        url,
-        {
-          method,
-          // Without the header the server could choose any content coding, and this client decodes none.
-          headers: { 'accept-encoding': 'identity', ...fieldsOf(headers) },
-          ...(signal ? { signal } : {}),
-        },
-        (answer) => {
+      /** @param agent `false` opens a connection of its own */
+      const ask = (agent?: false) => {
+        const asked = open(url, { ...options, ...(agent === undefined ? {} : { agent }) }, (answer) => {
           try {
             done(responseOf(answer))
           } catch (error) {
             answer.destroy()
             fail(error)
           }
-        },
-      )
-      asked.on('error', fail)
-      asked.end(body ?? undefined)
+        })
+        asked.on('error', (error: NodeJS.ErrnoException) => {
+          // The server closed an idle connection while this request was on its way (RFC 9112, section 9.3.1).
+          if (asked.reusedSocket && CLOSED.has(error.code ?? '') && !signal?.aborted) ask(false)
+          else fail(error)
+        })
+        asked.end(body ?? undefined)
+      }
+      ask()
     })
   }
 }
+
+/** The errors of a connection that the other side has closed. */
+const CLOSED: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE'])
 
 function responseOf(answer: IncomingMessage): Response {
   const { statusCode: status = 0, headers } = answer

@@ -55,8 +55,11 @@ export function faultOf(error: unknown, signal: AbortSignal): unknown {
   if (status === 402) return new ProviderError('no-money', details)
   if (status === 404) return new ProviderError('misconfigured', details)
   if (status === 429 || status === 503 || status === 529) {
-    const retryAfterSeconds = retryAfterOf(error)
-    return new ProviderError('busy', { ...details, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) })
+    const seconds = retryAfterOf(error)
+    return new ProviderError('busy', {
+      ...details,
+      ...(seconds === undefined ? {} : { retryAfterSeconds: Math.ceil(seconds) }),
+    })
   }
   if (status >= 500 || status === 408) return new ProviderError('failed', details)
   // A 2xx response whose body could not be parsed.
@@ -81,6 +84,13 @@ function faultNamedBy(error: unknown): ProviderFault | undefined {
   return CODES.find(([, code]) => code.test(responseBody))?.[0]
 }
 
+/** Whether a model, or the server before it, takes no `response_format`, or not this schema in it. */
+export function refusesFormat(error: unknown): boolean {
+  const status = statusOf(error)
+  if ((status !== 400 && status !== 422) || faultNamedBy(error) || !APICallError.isInstance(error)) return false
+  return /response_?format|json_schema|json_object|structured.?output/i.test(error.responseBody ?? '')
+}
+
 const UNCONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/
 
 const statusOf = (error: unknown): number | undefined => (APICallError.isInstance(error) ? error.statusCode : undefined)
@@ -94,10 +104,13 @@ function codeOf(error: unknown, depth = 0): string {
   return codeOf(first, depth + 1)
 }
 
-/** Parses `Retry-After` as whole, non-negative seconds (RFC 9110 section 10.2.3); undefined without it. */
+/**
+ * Returns `Retry-After` in seconds (RFC 9110, section 10.2.3), at most a day. Some gateways send fractions. Undefined
+ * without it.
+ */
 function retryAfterOf(error: unknown): number | undefined {
   const header = APICallError.isInstance(error) ? error.responseHeaders?.['retry-after'] : undefined
   if (header === undefined) return undefined
-  const seconds = /^\d+$/.test(header) ? Number(header) : Math.ceil((Date.parse(header) - Date.now()) / 1000)
-  return Number.isSafeInteger(seconds) ? Math.max(0, Math.min(seconds, 86_400)) : undefined
+  const seconds = /^\d+(\.\d+)?$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000
+  return Number.isNaN(seconds) ? undefined : Math.max(0, Math.min(seconds, 86_400))
 }

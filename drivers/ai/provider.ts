@@ -17,7 +17,7 @@ import {
   type TextRequest,
 } from './interface.ts'
 import { jsonIn } from './json-answer.ts'
-import { faultOf, isCatalogued, withRetries } from './provider-errors.ts'
+import { faultOf, isCatalogued, refusesFormat, withRetries } from './provider-errors.ts'
 import { endsUnopenedThought, LeadingThoughts } from './thoughts.ts'
 
 /** The differences between providers on the Vercel AI SDK. */
@@ -50,12 +50,15 @@ export function createProvider({ models, pricing, load }: ProviderSettings): AiP
     return loading
   }
 
-  /** The models that end a thought without having opened it: their streams begin with one. */
-  const unopened = new Set<string>()
+  /** Whether the streams of a model begin within a thought, as far as its answers have shown. */
+  const unopened = new Map<string, boolean>()
+  const beginsUnopened = (model: string) => unopened.get(model) ?? THINKING_MODEL.test(model)
+  const learn = (model: string, ended: boolean) => unopened.set(model, unopened.get(model) === true || ended)
   /** Removes the thoughts from a whole text. */
   const answerIn = (model: string, text: string, cut: boolean) => {
-    if (endsUnopenedThought(text)) unopened.add(model)
-    const thoughts = new LeadingThoughts(unopened.has(model))
+    const within = endsUnopenedThought(text) || beginsUnopened(model)
+    if (!cut) learn(model, endsUnopenedThought(text))
+    const thoughts = new LeadingThoughts(within)
     return thoughts.add(text) + thoughts.end(cut)
   }
 
@@ -66,12 +69,20 @@ export function createProvider({ models, pricing, load }: ProviderSettings): AiP
   ) =>
     withRetries(signal, async () => {
       const { language, languageOptions = {}, schemaInPrompt = false } = await vendor()
-      const asked = format ? { ...request, system: jsonSystem(request, schemaInPrompt) } : request
-      return language(request.model).doGenerate({
-        ...optionsOf(asked, signal),
-        providerOptions: languageOptions,
-        ...(format ? { responseFormat: format } : {}),
-      })
+      const call = (asked: TextRequest, responseFormat?: LanguageModelV4CallOptions['responseFormat']) =>
+        language(request.model).doGenerate({
+          ...optionsOf(asked, signal),
+          providerOptions: languageOptions,
+          ...(responseFormat ? { responseFormat } : {}),
+        })
+      if (!format) return call(request)
+      try {
+        return await call({ ...request, system: jsonSystem(request, schemaInPrompt) }, format)
+      } catch (error) {
+        if (!refusesFormat(error)) throw error
+        // It is not remembered: the reason may be this schema.
+        return call({ ...request, system: jsonSystem(request, true) })
+      }
     })
 
   return {
@@ -90,7 +101,7 @@ export function createProvider({ models, pricing, load }: ProviderSettings): AiP
       const { stream } = await withRetries(signal, async () =>
         (await vendor()).language(request.model).doStream(optionsOf(request, signal)),
       )
-      const thoughts = new LeadingThoughts(unopened.has(request.model))
+      const thoughts = new LeadingThoughts(beginsUnopened(request.model))
       let passed = ''
       let finish: End | undefined
       try {
@@ -109,10 +120,10 @@ export function createProvider({ models, pricing, load }: ProviderSettings): AiP
       } catch (error) {
         throw isCatalogued(error) ? error : faultOf(error, signal)
       }
-      if (endsUnopenedThought(passed)) unopened.add(request.model)
       // The SDK also finishes streams that broke off; a raw reason exists only when the provider finished the stream.
       if (!finish?.finishReason.raw || hasFailed(finish.finishReason)) throw new ProviderError('invalid-answer')
       if (passed === '') throw new ProviderError(faultOfEnd(finish.finishReason))
+      learn(request.model, thoughts.endedUnopened || endsUnopenedThought(passed))
       return { finish: finishOf(finish.finishReason), outputTokens: tokensOf(finish.usage) }
     },
 
@@ -148,7 +159,7 @@ export function createProvider({ models, pricing, load }: ProviderSettings): AiP
         })
       })
       const [first] = images
-      const bytes = typeof first === 'string' ? Buffer.from(first, 'base64') : first
+      const bytes = typeof first === 'string' ? Buffer.from(first.replace(DATA_URL, ''), 'base64') : first
       const contentType = bytes && contentTypeOf(bytes)
       if (!bytes || !contentType) throw new ProviderError('invalid-answer')
       return { bytes, contentType }
@@ -157,6 +168,15 @@ export function createProvider({ models, pricing, load }: ProviderSettings): AiP
     async close() {},
   }
 }
+
+/** The beginning of an image that is the address of itself (RFC 2397). */
+const DATA_URL = /^\s*data:[^,]*,/
+
+/**
+ * Models whose template opens the thought. Before their first answer nothing else tells: that answer is not passed on
+ * before its thought has ended.
+ */
+const THINKING_MODEL = /deepseek-?r1|\br1\b|qwq|qwen-?3|thinking|reason|magistral|nemotron/i
 
 /**
  * Creates each model once: some SDKs build the schemas of every response with it, which takes longer than the rest of a

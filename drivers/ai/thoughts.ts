@@ -32,11 +32,13 @@ export class LeadingThoughts {
   /** Everything of an unopened thought, which is the answer if no closing follows. */
   #unopened: string[] | null
   #afterThought = false
+  readonly #within: boolean
 
   /** @param unopened whether the text begins within a thought */
   constructor(unopened = false) {
     this.#state = unopened ? 'thought' : 'start'
     this.#unopened = unopened ? [] : null
+    this.#within = unopened
   }
 
   /** Takes the next piece. @returns what belongs to the answer */
@@ -62,6 +64,11 @@ export class LeadingThoughts {
       this.#closing = new RegExp(`</${opening[1]}>`, 'i')
       this.#state = 'thought'
     }
+  }
+
+  /** Whether the text began within a thought, and that has ended. */
+  get endedUnopened(): boolean {
+    return this.#within && this.#unopened === null
   }
 
   /**

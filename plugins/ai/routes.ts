@@ -69,7 +69,7 @@ export const routes =
         config: { auth },
         constraints,
         schema: {
-          summary: 'Your credits and their ledger; the first call grants the sign-up credits',
+          summary: 'Your credits, your debt and the ledger; the first call grants the sign-up credits',
           tags: ['ai'],
           response: { 200: CreditsView },
         },
@@ -77,9 +77,10 @@ export const routes =
       async (request, reply) => {
         const { playerId } = callerOf(request)
         const { available } = await app.credits.balance(playerId)
+        const debt = await app.purchases.debtOf(playerId)
         const { entries } = await app.credits.ledger(playerId, { limit: 20 })
         reply.header('cache-control', 'no-store')
-        return { balance: available, ledger: entries }
+        return { balance: available, debt, ledger: entries }
       },
     )
   }

@@ -5,8 +5,13 @@ import { LedgerEntry } from '../billing/index.ts'
 /** The plugin's values in `limits`. */
 export const AiLimits = {
   aiRequestsPerMinute: Type.Integer({ default: 30, minimum: 1, description: 'Generations a minute, by caller.' }),
-  // The maximum is below two minutes, after which an Idempotency-Key counts as abandoned (core/http/idempotency.ts).
-  aiSeconds: Type.Integer({ default: 90, minimum: 1, maximum: 110, description: 'Longest time of one generation.' }),
+  // The maximum is below the longest time for which an Idempotency-Key is renewed (core/http/idempotency.ts).
+  aiSeconds: Type.Integer({
+    default: 90,
+    minimum: 1,
+    maximum: 900,
+    description: 'Longest time of one generation. A local model may load for minutes before it begins.',
+  }),
   aiSchemaBytes: Type.Integer({ default: 32_768, minimum: 256, description: 'Largest JSON Schema of an object.' }),
 }
 export type AiLimits = { [Name in keyof typeof AiLimits]: number }
@@ -68,5 +73,9 @@ export type Generation = Static<typeof Generation>
 
 export const CreditsView = Type.Object({
   balance: Type.Integer({ description: 'Credits that can be spent now.' }),
+  debt: Type.Integer({
+    description:
+      'Credits that are owed, since a payment was refunded or disputed after its credits were spent. The next credits settle it.',
+  }),
   ledger: Type.Array(LedgerEntry, { description: 'The last 20 entries, newest first.' }),
 })

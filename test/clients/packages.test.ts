@@ -17,10 +17,11 @@ const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 /** The entries of each package, with the gzipped bytes that a game downloads or loads for each. */
 const BUDGETS: Record<string, { code: string; bytes: number; external?: string[] }[]> = {
   sdk: [
-    { code: "import { createClient } from '@gameyard/sdk'; globalThis.x = createClient", bytes: 5000 },
+    { code: "import { createClient } from '@gameyard/sdk'; globalThis.x = createClient", bytes: 6500 },
     {
       code: "import { createConnection, getAsset } from '@gameyard/sdk'; globalThis.x = [createConnection, getAsset]",
-      bytes: 2500,
+      // Of these, 700 are for answers that are cut, stall, or are not the platform's.
+      bytes: 3200,
     },
     { code: "import { assetUrl } from '@gameyard/sdk'; globalThis.x = assetUrl", bytes: 400 },
   ],

@@ -21,6 +21,7 @@ import {
 } from '../../clients/sdk/index.ts'
 import { openBrowser, openPage } from '../kit/browser.ts'
 import { startPlatform } from '../kit/platform.ts'
+import { waitsOf } from '../kit/sdk-waits.ts'
 import { timeLimit } from '../kit/time-limit.ts'
 import { until } from '../kit/until.ts'
 
@@ -151,22 +152,6 @@ t.test('what cannot be done says why', async (t) => {
   await late.whoami()
   t.equal(asked, 1, 'a token that is fetched')
 })
-
-/** Notes the pauses of the SDK between its attempts, and shortens them. */
-function waitsOf(t: Test): number[] {
-  const waits: number[] = []
-  const { setTimeout } = globalThis
-  const noting = (run: () => void, ms = 0, ...rest: unknown[]) => {
-    if (!/at pause .*clients.sdk/.test(String(new Error().stack))) return setTimeout(run, ms, ...rest)
-    waits.push(ms)
-    return setTimeout(run, 1)
-  }
-  globalThis.setTimeout = Object.assign(noting, setTimeout)
-  t.teardown(() => {
-    globalThis.setTimeout = setTimeout
-  })
-  return waits
-}
 
 t.test('trouble that passes is waited for', async (t) => {
   const { platform, token } = await openPlatform(t)

@@ -5,6 +5,7 @@ import { run, start } from '../../bin/program.ts'
 import { aiConfig, json, openai, PNG, startAiServer } from '../../kit/ai-server.ts'
 import { inFull } from '../../kit/extent.ts'
 import { GAMEYARD } from '../../kit/gameyard.ts'
+import { json as scripted, startScriptedServer } from '../../kit/scripted-server.ts'
 import { machine, startTestServer } from './kit.ts'
 
 t.test('texts, objects and pictures come where one wants them, with what they cost', async (t) => {
@@ -63,6 +64,13 @@ inFull(t)?.test('what cannot be generated is said, and costs nothing', async (t)
   })
   t.match(await gameyard('ai', 'generate', 'x', '--schema', 'nothing.json'), { code: 2, stderr: /does not exist/ })
   t.match(await gameyard('ai', 'generate', 'x', '--type', 'txt'), { code: 2, stderr: /text, object, image/ })
+})
+
+t.test('a debt is shown beside the credits', async (t) => {
+  const platform = await startScriptedServer(t)
+  platform.answer(scripted({ balance: 0, debt: 450, ledger: [] }))
+  const mine = machine(t, { SERVICE_API_TOKEN: `svc_api_${'a'.repeat(38)}`, SERVICE_BASE_URL: platform.baseUrl })
+  t.match(await mine.gameyard('ai', 'credits'), { code: 0, stdout: '0 credits\nYou owe 450. The next' })
 })
 
 t.test('a paid answer is never lost', async (t) => {

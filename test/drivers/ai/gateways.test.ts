@@ -1,6 +1,6 @@
 // Answers of servers with OpenAI's protocol that differ from it, as their users report them.
 import t, { type Test } from 'tap'
-import { json, type Script, sse } from '../../../drivers/ai/conformance/server.ts'
+import { json, PNG, type Script, sse } from '../../../drivers/ai/conformance/server.ts'
 import type { AiProvider, ProviderError } from '../../../drivers/ai/interface.ts'
 import openaiCompatible from '../../../drivers/ai/openai-compatible.ts'
 import { startAiServer } from '../../kit/ai-server.ts'
@@ -115,4 +115,110 @@ t.test('a failure that stays is told from one that passes, and asked once', asyn
     t.equal(asked, 1, title)
     if (body.reason === 'configuration') t.type(problem?.hint, 'string', 'the log says what to change')
   }
+})
+
+t.test('an image may be the address of itself', async (t) => {
+  const { server, provider } = await gateway(t)
+  const picture = { model: 'painter', prompt: 'A dot', imageSize: '1K' } as const
+  const address = `data:image/png;base64,${PNG.toString('base64')}`
+  for (const image of [{ b64_json: address }, { url: address }, { b64_json: null, url: address }]) {
+    server.answer = json({ data: [image] })
+    const { bytes, contentType } = await provider.image(picture, signal)
+    t.equal(contentType, 'image/png', Object.keys(image).join())
+    t.ok(PNG.equals(bytes))
+  }
+  for (const url of ['data:text/html,<p>', 'http://127.0.0.1:9/x.png', 'file:///etc/passwd']) {
+    server.answer = json({ data: [{ url }] })
+    t.match(await failure(provider.image(picture, signal)), { code: 'upstream_error' }, url)
+  }
+  t.equal(server.requests.length, 6, 'nothing else is requested')
+})
+
+t.test('a model that refuses response_format is asked without, and gets the schema in words', async (t) => {
+  const { server, provider } = await gateway(t)
+  const schema = { type: 'object', properties: { name: { type: 'string' } } }
+  for (const message of [
+    "This model does not support response_format 'json_schema'.",
+    'Unrecognized request argument supplied: response_format',
+    'Structured outputs are not supported by this model.',
+  ]) {
+    server.requests.length = 0
+    server.answer = (asked, response) =>
+      (asked.body.response_format ? json({ error: { message } }, 400) : answer('{"name":"Brew"}', 'stop'))(
+        asked,
+        response,
+      )
+    t.match(await provider.object({ ...request, schema }, signal), { object: { name: 'Brew' } }, message)
+    t.match(
+      server.requests.map(({ body }) => [body.response_format?.type, body.messages[0].content]),
+      [
+        ['json_schema', /one JSON value/],
+        [undefined, /"name":\{"type":"string"\}/],
+      ],
+    )
+  }
+  server.requests.length = 0
+  server.answer = json({ error: { message: 'The prompt is too long.' } }, 400)
+  t.match(await failure(provider.object({ ...request, schema }, signal)), { reason: 'refused' })
+  t.equal(server.requests.length, 1, 'another refusal is final')
+})
+
+t.test('a kept connection that the server closes is replaced once', async (t) => {
+  const { server, provider } = await gateway(t)
+  const usual = answer('Hello.', 'stop')
+  const closing: Script = (_asked, response) => response.destroy()
+  /** Gives these answers in turn, after one that leaves a connection open. */
+  const after = async (...script: Script[]) => {
+    server.answer = usual
+    await provider.text(request, signal)
+    server.requests.length = 0
+    server.answer = (...exchange) => (script.shift() ?? usual)(...exchange)
+  }
+  await after(closing)
+  t.match(await provider.text(request, signal), { text: 'Hello.' })
+  t.equal(server.requests.length, 2)
+  await after(closing)
+  t.match(await streamed(provider), { text: 'Hello.' })
+  await after(closing, closing)
+  t.match(await failure(provider.text(request, signal)), { reason: 'unreachable' })
+  t.equal(server.requests.length, 2, 'a new connection is not kept, and its end is that of the request')
+  await after((_asked, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).write('{"choices":')
+    setImmediate(() => response.destroy())
+  })
+  t.match(await failure(provider.text(request, signal)), { code: 'upstream_error' })
+  t.equal(server.requests.length, 1, 'an answer that has begun is not asked for again')
+})
+
+t.test('Retry-After may be a fraction', async (t) => {
+  const { server, provider } = await gateway(t)
+  const script = [json({}, 429, { 'retry-after': '0.01' }), answer('Hello.', 'stop')]
+  server.answer = (...exchange) => script.shift()?.(...exchange)
+  t.match(await provider.text(request, signal), { text: 'Hello.' })
+  server.answer = json({}, 503, { 'retry-after': '7.2' })
+  t.match(await failure(provider.text(request, signal)), { reason: 'busy', headers: { 'retry-after': '8' } })
+})
+
+t.test('the first stream of a model that thinks without an opening tag has no thoughts', async (t) => {
+  const server = await startAiServer(t)
+  const models = { text: ['deepseek-r1:8b', 'qwen3:4b', 'llama'] }
+  const provider = await openaiCompatible.create(
+    { baseUrl: `${server.url}/v1`, structuredOutputs: true, pricing: {}, models },
+    driverContext(),
+  )
+  t.teardown(() => provider.close())
+  const pieces = async (model: string, content: string[]) => {
+    server.answer = sse([
+      ...content.map((piece) => ({ data: { choices: [{ index: 0, delta: { content: piece } }] } })),
+      { data: { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] } },
+      '[DONE]',
+    ])
+    return Array.fromAsync(provider.streamText({ ...request, model }, signal))
+  }
+  const thinking = ['Hmm, ', 'a greeting.\n</th', 'ink>\n\n', 'Hel', 'lo.']
+  t.same(await pieces('deepseek-r1:8b', thinking), ['Hel', 'lo.'])
+  t.same(await pieces('deepseek-r1:8b', thinking), ['Hel', 'lo.'], 'nor has the next one')
+  t.same(await pieces('qwen3:4b', ['Hel', 'lo.']), ['Hello.'], 'one that does not think, in one piece at first')
+  t.same(await pieces('qwen3:4b', ['Hel', 'lo.']), ['Hel', 'lo.'], 'and then as it arrives')
+  t.same(await pieces('llama', ['Hel', 'lo.']), ['Hel', 'lo.'])
 })
