@@ -2,16 +2,18 @@
 import t, { type Test } from 'tap'
 import { aiConfig, openai, startAiServer } from '../../kit/ai-server.ts'
 import { exportOf } from '../../kit/exports.ts'
+import { inFull } from '../../kit/extent.ts'
 import { Client, type PlayerClient, startPlatform } from '../../kit/platform.ts'
+import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
 import { until } from '../../kit/until.ts'
 import { deploy } from '../game-edge/kit.ts'
 import { signInTo } from '../multiplayer/kit.ts'
 
 const TEXT = { type: 'text', prompt: 'Greet the player.' }
 
-async function inhabit(t: Test) {
+async function inhabit(t: Test, more: Record<string, unknown> = {}) {
   const server = await startAiServer(t)
-  const config = { ai: aiConfig(server), auth: { guests: true } }
+  const config = { ai: aiConfig(server), auth: { guests: true }, ...more }
   const platform = await startPlatform(t, { config, listen: true })
   const owner = await platform.signUp({ name: 'Ada' })
   const game = await platform.game(owner, { title: 'Oracle' })
@@ -77,8 +79,9 @@ t.test(
   },
 )
 
-t.test('concurrent generations do not exceed the limit together, and who disconnects pays nothing', async (t) => {
-  const { server, player, ask, allow, balance, platform } = await inhabit(t)
+/** Concurrent generations do not exceed the limit together, and who disconnects pays nothing. */
+async function concurrently(t: Test, config: Record<string, unknown>) {
+  const { server, player, ask, allow, balance, platform } = await inhabit(t, config)
   await allow(player, 10)
   server.answer = openai('Hi.', 2000)
   const one = { ...TEXT, maxOutputTokens: 4000 }
@@ -99,6 +102,13 @@ t.test('concurrent generations do not exceed the limit together, and who disconn
   const open = 'select id from ai_allowance_uses where expires_at is not null'
   await until(async () => (await platform.app.db.query(open)).length === 0)
   t.equal(await balance(), 100 - 2 * done)
+}
+
+t.test('concurrent generations stay within the limit, and who disconnects pays nothing', (t) => concurrently(t, {}))
+
+inFull(t)?.test('the same on PostgreSQL', needsPostgres, async (t) => {
+  const database = { driver: 'postgres', url: await (await startPostgres()).database() }
+  await concurrently(t, { database, secret: 'x'.repeat(32) })
 })
 
 t.test('only pages of this very game may spend, for who is signed in to it and is no guest', async (t) => {
