@@ -161,7 +161,7 @@ async function runRoomScript(
 }
 
 /** The platform's scripts that games import, by the names under which a platform serves them. */
-const SCRIPTS = ['mount.js', 'multiplayer.js', 'saves.js', 'scores.js']
+const SCRIPTS = ['mount.js', 'multiplayer.js', 'saves.js', 'scores.js', 'ai.js']
 
 /** Returns one of them from this program; null for any other name. */
 export async function scriptForGames(browser: FileSource, name: string): Promise<Uint8Array | null> {

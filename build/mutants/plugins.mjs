@@ -45,9 +45,37 @@ export default [
   {
     name: 'a generation that fails keeps its hold',
     in: 'plugins/ai',
-    find: 'await this.#parts.credits.release(holdId).catch(',
+    find: 'await credits.release(holdId).catch(',
     replace: 'await Promise.resolve(holdId).catch(',
     tests: ['plugins/ai/generate'],
+  },
+  {
+    name: 'a hosted game spends more than the player allows it a day',
+    in: 'plugins/ai',
+    find: 'if (used + credits > limit) {',
+    replace: 'if (used > limit) {',
+    tests: ['plugins/ai/hosted-games'],
+  },
+  {
+    name: 'a hosted game learns of the balance before it is allowed',
+    in: 'plugins/ai',
+    find: 'if (hostedGameId !== undefined) await allowances.mustAllow(playerId, hostedGameId)',
+    replace: '',
+    tests: ['plugins/ai/hosted-games'],
+  },
+  {
+    name: 'a page of another origin spends credits in a hosted game',
+    in: 'plugins/ai',
+    find: 'if (!isFromPageOf(request.headers, app.edge.originOf(request)))',
+    replace: 'if (false)',
+    tests: ['plugins/ai/hosted-games'],
+  },
+  {
+    name: 'a failed generation of a hosted game counts towards the limit',
+    in: 'plugins/ai',
+    find: 'if (isLimited) await allowances.release(id).catch(late)',
+    replace: '',
+    tests: ['plugins/ai/hosted-games'],
   },
   {
     name: 'a private game is seen by everybody',

@@ -4,6 +4,7 @@ import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { type AiProvider, type Finish, type GenerationType, ProviderError } from '../../drivers/ai/interface.ts'
 import type { Balance } from '../billing/index.ts'
+import type { Allowances } from './allowances/allowances.ts'
 import { type Deadline, deadline } from './deadline.ts'
 import { AiNotConfigured } from './errors.ts'
 import { estimateTokens, priceOf, worstPrice } from './prices.ts'
@@ -17,6 +18,8 @@ const MARGIN_MS = 30_000
 export interface Payer {
   playerId: string
   clientId?: string | undefined
+  /** The hosted game whose page asks, within what the player allows it. */
+  hostedGameId?: string | undefined
 }
 
 /** Makes the caller's writes in the transaction that charges. */
@@ -29,6 +32,8 @@ interface Begun extends Deadline {
   provider: AiProvider
   model: string
   gameId: string | null
+  /** Whether it counts towards what the player allows the game. */
+  isLimited: boolean
   /** As JSON. */
   schema: string | null
 }
@@ -50,6 +55,7 @@ type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'log' | 'credits' | 'games' 
   providers: Record<GenerationType, AiProvider>
   schemas: SchemaCheck
   limits: AiLimits
+  allowances: Allowances
 }
 
 /** Generates content, and charges only for successful generations. */
@@ -82,6 +88,7 @@ export class Generations {
    * @param signal ends the generation without a charge
    * @param also writes in the transaction that charges, so that a charged result is never lost
    * @throws InvalidRequest, NotFound for a game that is not the payer's
+   * @throws AiNotAllowed, GuestCannotSpend, DailyLimitReached for the page of a hosted game
    * @throws AiNotConfigured, InsufficientCredits, ProviderError (`upstream_error`); nothing is charged then
    */
   async generate(payer: Payer, request: GenerateRequest, signal: AbortSignal, also?: Also): Promise<Generation> {
@@ -152,25 +159,27 @@ export class Generations {
   }
 
   async #begin(payer: Payer, request: GenerateRequest, signal: AbortSignal): Promise<Begun> {
-    const { clock, credits, limits, providers, schemas } = this.#parts
+    const { allowances, clock, credits, limits, providers, schemas } = this.#parts
+    const { playerId, hostedGameId } = payer
     refuseStrayFields(request)
     const provider = providers[request.type]
     const model = this.#model(request)
-    const schema = request.schema ? await schemas.compile(payer.playerId, request.schema, signal) : null
+    if (hostedGameId !== undefined) await allowances.mustAllow(playerId, hostedGameId)
+    const schema = request.schema ? await schemas.compile(playerId, request.schema, signal) : null
     const gameId = await this.#gameOf(payer, request.gameId)
     const now = clock.now()
     const id = newId('gen', now)
     const timeoutMs = limits.aiSeconds * 1000
     const price = worstPrice(request, model, provider.pricing)
+    const expiresAt = new Date(now.getTime() + timeoutMs + MARGIN_MS)
+    const isLimited = hostedGameId !== undefined && price > 0
+    const also = isLimited
+      ? (statements: Statements) =>
+          allowances.reserve(statements, { id, playerId, gameId: hostedGameId, credits: price, expiresAt })
+      : async () => {}
     signal.throwIfAborted()
-    const holdId =
-      price === 0
-        ? ''
-        : await credits.hold(payer.playerId, price, {
-            key: id,
-            expiresAt: new Date(now.getTime() + timeoutMs + MARGIN_MS),
-          })
-    return { id, holdId, provider, model, gameId, schema, ...deadline(signal, timeoutMs) }
+    const holdId = price === 0 ? '' : await credits.hold(playerId, price, { key: id, expiresAt, also })
+    return { id, holdId, provider, model, gameId, isLimited, schema, ...deadline(signal, timeoutMs) }
   }
 
   async #call(
@@ -198,11 +207,11 @@ export class Generations {
   async #complete(
     { playerId }: Payer,
     request: GenerateRequest,
-    { id, holdId, provider, model, gameId, signal }: Begun,
+    { id, holdId, provider, model, gameId, isLimited, signal }: Begun,
     { result, finish, outputTokens }: Generated,
     also?: Also,
   ): Promise<Generation> {
-    const { clock, credits, db } = this.#parts
+    const { allowances, clock, credits, db } = this.#parts
     signal.throwIfAborted()
     const { type } = request
     const tokens = outputTokens ?? estimateTokens(typeof result === 'string' ? result : JSON.stringify(result))
@@ -219,6 +228,7 @@ export class Generations {
     })
     const write = async (statements: Statements, balance: Balance) => {
       await record(statements, row)
+      if (isLimited) await allowances.settle(statements, id, creditsUsed)
       await also?.(statements, generation(balance))
     }
     if (holdId !== '') {
@@ -242,11 +252,13 @@ export class Generations {
   }
 
   /** A hold that can't be released now expires. */
-  async #release({ holdId, id }: Begun): Promise<void> {
+  async #release({ holdId, id, isLimited }: Begun): Promise<void> {
+    const { allowances, credits, log } = this.#parts
     if (holdId === '') return
-    await this.#parts.credits.release(holdId).catch((error) => {
-      this.#parts.log.error({ err: error, generation: id }, 'a hold could not be released; it will expire')
-    })
+    const late = (error: unknown) =>
+      log.error({ err: error, generation: id }, 'a hold could not be released; it will expire')
+    await credits.release(holdId).catch(late)
+    if (isLimited) await allowances.release(id).catch(late)
   }
 
   #model({ type, model }: GenerateRequest): string {
@@ -261,8 +273,9 @@ export class Generations {
     })
   }
 
-  /** Returns the game of a generation: the player's own, or that of the application whose token is used. */
-  async #gameOf({ playerId, clientId }: Payer, named: string | undefined): Promise<string | null> {
+  /** Returns the game of a generation: that of the page, the player's own, or that of the application of the token. */
+  async #gameOf({ playerId, clientId, hostedGameId }: Payer, named: string | undefined): Promise<string | null> {
+    if (hostedGameId !== undefined) return hostedGameId
     const { games, identity } = this.#parts
     const lentTo = clientId === undefined ? null : ((await identity.apps.find(clientId))?.gameId ?? null)
     if (named === undefined) return lentTo

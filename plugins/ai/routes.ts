@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
-import { isPlatformError } from '../../core/errors.ts'
 import { callerOf } from '../../core/http/auth.ts'
 import { abortOnDisconnect } from '../../core/http/connections.ts'
 import { allowAnyOrigin } from '../../core/http/cors.ts'
 import type { Replay } from '../../core/http/idempotency.ts'
 import { callerAddress } from '../../core/http/rate-limit.ts'
 import type { Routes } from '../../core/http/routes.ts'
+import { deltaEvent, doneEvent, EVENT_STREAM, events } from './event-stream.ts'
 import { type AiLimits, CreditsView, GenerateRequest, Generation, generationBytes } from './schemas.ts'
 
 const constraints = { origin: 'portal' } as const
@@ -84,32 +84,6 @@ export const routes =
       },
     )
   }
-
-/**
- * Sends pieces as server-sent events: `data: { delta }` each, then `event: done` with the answer, or `event: error`.
- */
-async function* events(pieces: AsyncGenerator<string, Generation>): AsyncGenerator<string> {
-  try {
-    for (;;) {
-      const { done, value } = await pieces.next()
-      if (done) {
-        yield doneEvent(JSON.stringify(value))
-        return
-      }
-      yield deltaEvent(value)
-    }
-  } catch (error) {
-    if (!isPlatformError(error)) throw error
-    const { message, code, body } = error
-    yield `event: error\ndata: ${JSON.stringify({ error: { message, code }, ...body })}\n\n`
-  } finally {
-    await pieces.return?.(undefined as never)
-  }
-}
-
-const EVENT_STREAM = 'text/event-stream'
-const deltaEvent = (delta: string) => `data: ${JSON.stringify({ delta })}\n\n`
-const doneEvent = (generation: string) => `event: done\ndata: ${generation}\n\n`
 
 /** Replays a repeated stream request as a stream: the whole text as one piece, then the answer. */
 const replay: Replay = (answer, { body }) =>

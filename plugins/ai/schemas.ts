@@ -79,3 +79,11 @@ export const CreditsView = Type.Object({
   }),
   ledger: Type.Array(LedgerEntry, { description: 'The last 20 entries, newest first.' }),
 })
+
+/** The body and answer of a generation for the page of a hosted game, which learns nothing about the balance. */
+export const HostedRequest = Type.Omit(GenerateRequest, ['gameId'])
+export const HostedGeneration = Type.Omit(Generation, ['balance'])
+
+/** The bounds of what a player allows a game, in credits a day. */
+export const MOST_PER_DAY = 100_000
+export const USUAL_PER_DAY = 20

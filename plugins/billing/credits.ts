@@ -46,20 +46,27 @@ export class Credits {
    * died.
    *
    * @param amount whole credits, 1 or more
-   * @param options `key`: names the use; two holds with one key can't be open at once
+   * @param options `key`: names the use; two holds with one key can't be open at once; `also` makes further writes in
+   *   the same transaction, and may refuse the hold by an error
    * @returns the hold's id
    * @throws InsufficientCredits with `balance` (the available credits) and `required` in its body
    */
-  async hold(playerId: string, amount: number, options: { key: string; expiresAt: Date }): Promise<string> {
+  async hold(
+    playerId: string,
+    amount: number,
+    { also, ...options }: { key: string; expiresAt: Date; also?: (statements: Statements) => Promise<void> },
+  ): Promise<string> {
     const { db, clock } = this.#parts
     if (!Number.isSafeInteger(amount) || amount < 1) throw new Error(`A hold of ${amount} credits is none.`)
     const hold = { id: newId('hld', clock.now()), playerId, amount, holder: this.#holder, ...options }
     const attempt = () =>
       db.groupCommit(async (statements) => {
-        if (await ledger.hold(statements, hold)) return null
-        await this.#welcome(statements, playerId)
-        if (await ledger.hold(statements, hold)) return null
-        return plain(await ledger.read(statements, playerId))
+        if (!(await ledger.hold(statements, hold))) {
+          await this.#welcome(statements, playerId)
+          if (!(await ledger.hold(statements, hold))) return plain(await ledger.read(statements, playerId))
+        }
+        await also?.(statements)
+        return null
       })
     let short = await attempt()
     // Holds of a dead process must not block this one until the next sweep.

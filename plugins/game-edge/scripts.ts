@@ -19,6 +19,7 @@ const PUBLIC = {
   'multiplayer.js': null,
   'saves.js': null,
   'scores.js': null,
+  'ai.js': null,
   'auth-widget.js': null,
   'engine.js': null,
 }

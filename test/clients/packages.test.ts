@@ -29,6 +29,7 @@ const BUDGETS: Record<string, { code: string; bytes: number; external?: string[]
     { code: "import { mount } from '@gameyard/browser'; globalThis.x = mount", bytes: 3000 },
     { code: "import { join } from '@gameyard/browser/multiplayer'; globalThis.x = join", bytes: 5000 },
     { code: "import { saves } from '@gameyard/browser/saves'; globalThis.x = saves", bytes: 10_000 },
+    { code: "import { generate } from '@gameyard/browser/ai'; globalThis.x = generate", bytes: 1500 },
     { code: "import { mountWidget } from '@gameyard/browser/widget'; globalThis.x = mountWidget", bytes: 3500 },
   ],
   engines: [],

@@ -194,6 +194,7 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
     '/settings/storage',
     '/settings/messages',
     '/settings/saves',
+    '/settings/ai',
     '/sign-out',
     ...found.questions,
   ],

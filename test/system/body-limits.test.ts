@@ -48,6 +48,7 @@ const LARGER: Record<string, number> = {
   'POST /api/oauth/register': 49_152,
   'POST /api/payments/webhook': 262_144,
   'POST /__service/scores/:board': 8192,
+  'POST /__service/ai': 466_496,
 }
 
 t.test('each route takes the bodies that it needs, and no larger ones', async (t) => {

@@ -222,6 +222,10 @@ GET    /settings/saves/:gameId/:key              portal  session page
 GET    /settings/saves/:gameId/:key/value        portal  session page
 POST   /settings/saves/:gameId/:key/delete       portal  session page
 POST   /settings/saves/:gameId/:key/restore      portal  session page
+GET    /settings/ai                              portal  session page
+GET    /settings/ai/:gameId                      portal  session page
+POST   /settings/ai/:gameId                      portal  session page
+POST   /settings/ai/:gameId/revoke               portal  session page
 GET    /admin/quotas                             portal  session page
 GET    /admin/quotas/:playerId                   portal  session page
 POST   /admin/quotas/:playerId                   portal  session page
@@ -447,6 +451,8 @@ DELETE /api/games/:id/boards/:boardId/excluded/:playerId portal games:write api-
 POST   /__service/scores/:board                  game    none
 GET    /__service/scores/:board                  game    none
 GET    /__service/scores.js                      game    none
+POST   /__service/ai                             game    none
+GET    /__service/ai.js                          game    none
 GET    /__service/saves.js                       game    none
 GET    /__service/saves                          game    none
 GET    /__service/saves/:key                     game    none

@@ -7,7 +7,7 @@ import { families } from '../../../drivers/index.ts'
 import { plugins as builtins } from '../../../plugins/index.ts'
 
 const [folder = '', port = '', provider = '', hours = '0'] = process.argv.slice(2)
-const needed = ['oauth-idp', 'tokens', 'quotas', 'games', 'billing', 'ai']
+const needed = ['oauth-idp', 'tokens', 'quotas', 'games', 'deploy', 'assets', 'game-edge', 'billing', 'ai']
 const { config, plugins, drivers } = await loadConfig({
   cwd: folder,
   env: {

@@ -38,7 +38,7 @@ t.test('the members of the platform are offered after their names', async (t) =>
   t.same(await offered('await saves.'), Object.keys(tables.saves))
   t.same(await offered('board.t'), Object.keys(tables.board))
   t.same(await offered('mushroom.'), [], 'and not after other names')
-  t.same(await offered('imp'), ['import join', 'import saves', 'import board'])
+  t.same(await offered('imp'), ['import join', 'import saves', 'import board', 'import generate'])
   t.same(await offered('imp', true), [], 'a room script imports nothing')
 })
 

@@ -274,6 +274,10 @@ GET    /settings/saves/:gameId/:key                    404  303  404  404  404  
 GET    /settings/saves/:gameId/:key/value              404  303  404  404  404  404  404
 POST   /settings/saves/:gameId/:key/delete             404  303  404  404  404  404  404
 POST   /settings/saves/:gameId/:key/restore            400  303  400  400  400  400  400
+GET    /settings/ai                                    200  303  200  200  200  200  200
+GET    /settings/ai/:gameId                            200  303  404  404  404  404  404
+POST   /settings/ai/:gameId                            400  303  400  400  400  400  400
+POST   /settings/ai/:gameId/revoke                     303  303  303  303  303  303  303
 GET    /settings/connected                             200  303  200  200  200  200  200
 POST   /settings/connected/:clientId/revoke            404  303  404  404  404  404  404
 POST   /settings/delete                                400  303  400  400  400  400  400
@@ -443,6 +447,8 @@ GET    /__service/engine.js                            200  200  200  200  200  
 GET    /__service/mount.js                             200  200  200  200  200  200  200
 GET    /__service/multiplayer.js                       200  200  200  200  200  200  200
 GET    /__service/scores.js                            200  200  200  200  200  200  200
+POST   /__service/ai                                   404  404  404  404  404  404  404
+GET    /__service/ai.js                                200  200  200  200  200  200  200
 GET    /__service/scores/:board                        404  404  404  404  404  404  404
 POST   /__service/scores/:board                        400  400  400  400  400  400  400
 GET    /auth/service/callback                          400  400  400  400  400  400  400

@@ -67,6 +67,7 @@ const IMPORTS: Completion[] = [
   ['join', "import { join } from '/__service/multiplayer.js'", 'rooms'],
   ['saves', "import { saves } from '/__service/saves.js'", 'saves'],
   ['board', "import { board } from '/__service/scores.js'", 'leaderboards'],
+  ['generate', "import { generate } from '/__service/ai.js'", 'AI'],
 ].map(([name, apply, detail]) => ({
   label: `import ${name}`,
   apply: apply as string,
