@@ -176,6 +176,13 @@ export default [
     tests: ['core/data/moving/write-gate'],
   },
   {
+    name: 'the domain of the games itself leads nowhere',
+    in: 'core',
+    find: "if (host === this.#domain && !this.byPort) return { kind: 'alias', host, target: this.portal }",
+    replace: '',
+    tests: ['core/origins/origins'],
+  },
+  {
     name: 'a single-use thing is used twice',
     in: 'core',
     find: 'return rows === 1\n',
