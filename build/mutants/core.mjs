@@ -176,6 +176,20 @@ export default [
     tests: ['core/data/moving/write-gate'],
   },
   {
+    name: 'a move forgets a node that connects to the bus again',
+    in: 'core',
+    find: 'Math.max(this.#seen, await this.#channel.listeners())',
+    replace: 'await this.#channel.listeners()',
+    tests: ['core/data/moving/write-gate'],
+  },
+  {
+    name: 'a move ends before every node has confirmed it',
+    in: 'core',
+    find: 'if (stopped.every((node) => complete.has(node))) {',
+    replace: 'if (stopped.length > 0) {',
+    tests: ['core/data/moving/write-gate'],
+  },
+  {
     name: 'the domain of the games itself leads nowhere',
     in: 'core',
     find: "if (host === this.#domain && !this.byPort) return { kind: 'alias', host, target: this.portal }",
