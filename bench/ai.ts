@@ -1,4 +1,4 @@
-// `node bench/ai.ts`: the time that POST /api/ai/generate adds to a direct call of the provider. Both are called
+// `npx node bench/ai.ts`: the time that POST /api/ai/generate adds to a direct call of the provider. Both are called
 // alternately in the same run, with CONCURRENT calls at once, over real sockets. The provider is a separate process
 // that answers after DELAY_MS, plus or minus SPREAD_MS. With a constant delay, calls that once queued behind each other
 // would do so for the whole run.

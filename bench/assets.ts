@@ -1,4 +1,4 @@
-// `node bench/assets.ts`: how fast models are served, hot-linked and through a game's origin, compared with nginx and
+// `npx node bench/assets.ts`: how fast models are served, hot-linked and through a game's origin, compared with nginx and
 // the same file; packs as ZIP, compared with `zip -0` over the same files; and the time that a lower level of detail
 // takes, compared with the command line of glTF-Transform. Needs Debian's nginx, wrk, zip and curl. The last part also
 // needs GLTF_TRANSFORM, the path of that program (package @gltf-transform/cli), and is skipped without it. ROUNDS,

@@ -3,7 +3,7 @@
  * compared with `GET /api/games` and `GET /api/games/:id` with the same token on the same server, for clients of the
  * protocol revisions 2026-07-28 and 2025-11-25. `by the SDK` is the same call in a form that is not answered directly.
  *
- *     node bench/assistants.ts [rounds]
+ *     npx node bench/assistants.ts [rounds]
  *
  * The server is a separate process with 20 games on SQLite. This process creates the load over 16 connections.
  */

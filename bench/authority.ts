@@ -1,4 +1,4 @@
-// `node bench/authority.ts`: rooms in which the server decides: players send inputs, it moves them, and sends the state
+// `npx node bench/authority.ts`: rooms in which the server decides: players send inputs, it moves them, and sends the state
 // of the room 20 times a second. Gameyard's room script (in QuickJS in a worker thread) beside Colyseus' own handlers
 // and schema, in one run. Deliveries for each second of the server's CPU time, all its threads included. Then the memory
 // of idle rooms, and the time to the first message of a new one.

@@ -2,7 +2,7 @@
  * Measures response times of a page and `whoami` while the server hashes passwords, compresses deploys and runs
  * successive Blender jobs in the background, compared with the same server when idle.
  *
- *     node bench/background-work.ts [seconds]
+ *     npx node bench/background-work.ts [seconds]
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

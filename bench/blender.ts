@@ -1,4 +1,4 @@
-// `node bench/blender.ts`: the time that the platform adds to a job, from POST to the event that reports its end,
+// `npx node bench/blender.ts`: the time that the platform adds to a job, from POST to the event that reports its end,
 // compared with `blender -b` run by hand on the same files without a sandbox. The two run in turns, RUNS of each. Then
 // it measures the time of a claim at 100 and at FINISHED finished jobs.
 import { execFileSync, fork, spawnSync } from 'node:child_process'

@@ -2,7 +2,7 @@
  * Measures a platform with three years of data: the size of the database, whether periodic jobs delay requests, and how
  * soon it starts and answers compared with a platform with one month of data and thirty games.
  *
- *     node bench/data-growth.ts [months]
+ *     npx node bench/data-growth.ts [months]
  *
  * 5,000 players, 2,000 games, a million plays, half of them with a sign-in, 200 deploys a day and 200,000 Blender jobs;
  * a few minutes. KEEP names a folder to leave the platform in.

@@ -1,4 +1,4 @@
-// `node bench/deploy.ts`: a build of 2,000 files of 20 KB and one of 500 MB, deployed as `gameyard deploy` does it,
+// `npx node bench/deploy.ts`: a build of 2,000 files of 20 KB and one of 500 MB, deployed as `gameyard deploy` does it,
 // compared with `sha256sum`, `cp` and `sync` of the same tree in the same run; then again with one file changed. Each run
 // starts a new server in an empty folder. FILES, FILE_BYTES, BIG_MB and RUNS make other builds; BUNDLE=no uploads each
 // file by itself.

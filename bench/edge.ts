@@ -1,4 +1,4 @@
-// `node bench/edge.ts`: how fast a game's origin serves files, compared with nginx (one worker, sendfile), a bare
+// `npx node bench/edge.ts`: how fast a game's origin serves files, compared with nginx (one worker, sendfile), a bare
 // node:http server that writes prepared buffers, and @fastify/static. Each server is one process on one core, with wrk
 // on another. The servers run in turn in many short rounds, so that other load on the machine affects all of them
 // equally; a ratio is the median of the ratios of the rounds. Beside requests a second the result lists requests for

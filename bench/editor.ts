@@ -1,7 +1,7 @@
 /**
  * Measures the editor of a game's files in Chromium:
  *
- *     node bench/editor.ts [rounds]
+ *     npx node bench/editor.ts [rounds]
  *
  * - how long its page takes until it can be typed in, and until the text editor has loaded, on the slow connection and
  *   CPU of `bench/portal.ts paint`. A bare Fastify server answers a page with as many bytes of HTML, styles and scripts

@@ -2,7 +2,7 @@
  * Counts what a room loses while all of its players hide their tabs: each plays in a tab of Chromium, opens another one in
  * front of it, and returns after ten minutes. The browser throttles the timers of hidden tabs as it does for people.
  *
- *     node bench/hidden-tabs.ts
+ *     npx node bench/hidden-tabs.ts
  *
  * PLAYERS (8), MINUTES (10). Chromium's grace period is shortened from five minutes to ten seconds, so that timers run once
  * a minute for the rest of the time.

@@ -3,7 +3,7 @@
  * in-memory store, and `GET /api/cli/whoami`, compared with a Fastify route that answers the same JSON: bare, and with
  * well-known plugins for the same duties (a log line, security headers, a bearer token, a histogram).
  *
- *     node bench/identity.ts [rounds]
+ *     npx node bench/identity.ts [rounds]
  *
  * Each server is a separate process. This process creates the load over 32 connections and never sleeps: waking it for
  * each response would cost the server CPU time, and more so the faster the server is. Our server stores everything in

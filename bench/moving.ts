@@ -1,4 +1,4 @@
-// `node bench/moving.ts`: `gameyard move` of a platform that serves and is written to, from SQLite to another SQLite
+// `npx node bench/moving.ts`: `gameyard move` of a platform that serves and is written to, from SQLite to another SQLite
 // file: for how long changes are refused, how long the whole takes, and how much memory the command uses. ROWS, MB and
 // FILES make it larger.
 import { spawn } from 'node:child_process'

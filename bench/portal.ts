@@ -4,11 +4,11 @@
  * browser. It also measures the CPU time that the server spends on each, which other work on the machine hardly
  * changes.
  *
- *     node bench/portal.ts [requests] [only pages with this text]
+ *     npx node bench/portal.ts [requests] [only pages with this text]
  *
  * The time to first paint, in Chromium on a slow connection with a slow CPU:
  *
- *     node bench/portal.ts paint [rounds] [only pages with this text]
+ *     npx node bench/portal.ts paint [rounds] [only pages with this text]
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-// `node bench/processes.ts`: what several processes of one machine bring (`gameyard serve --processes N`), beside one
+// `npx node bench/processes.ts`: what several processes of one machine bring (`gameyard serve --processes N`), beside one
 // process in the same run. All processes and the load share the cores of the machine, so on two cores the load takes
 // from what is measured. So each line has a second ratio: the processor time of one operation, that of the supervisor
 // included. `N` processes on free cores do `N` times what one does, divided by that. The servers run in turn in short

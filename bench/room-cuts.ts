@@ -2,7 +2,7 @@
  * Counts what a room loses or doubles while its network fails: two players with the real client send ten messages a second
  * to each other, behind a TCP proxy that resets, swallows and delays, and a server that is restarted in between.
  *
- *     node bench/room-cuts.ts
+ *     npx node bench/room-cuts.ts
  *
  * CUTS (1000), RESTARTS among them (20); GAMEYARD_SEED repeats a run.
  */

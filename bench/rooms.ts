@@ -1,4 +1,4 @@
-// `node bench/rooms.ts`: messages that rooms deliver for each second of the server's CPU time, compared with Colyseus
+// `npx node bench/rooms.ts`: messages that rooms deliver for each second of the server's CPU time, compared with Colyseus
 // (`room.broadcast`, its own SDK as client), a plain `ws` loop and bare sockets written to every 8 ms, in one run.
 // Server and players are separate processes, each on its own core where `taskset` is available.
 //

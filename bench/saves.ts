@@ -3,7 +3,7 @@
  * `appendfsync always` and beside a node:http server that writes each body to a file and answers after an fsync, for all
  * bodies that wait; and GETs beside `GET /api/cli/whoami`.
  *
- *     node bench/saves.ts [rounds] [--only puts|gets] [--rows 10000000]
+ *     npx node bench/saves.ts [rounds] [--only puts|gets] [--rows 10000000]
  *
  * A GET is also compared with its floor: a route of the same origin that looks up the same session, and answers with a
  * constant buffer of 4 KB. What is between the two is the look-up in the database, the rate limit and the headers.

@@ -3,8 +3,8 @@
  * 10,000 and with 1,000,000 players. The peer is a Redis sorted set behind a bare Fastify route, which appends to its
  * file with fsync at each write.
  *
- *     node bench/scores.ts [sqlite|postgres|redis …] [--entries 1000000] [--requests 1500] [--rate 100] [--pause]
- *     node bench/scores.ts processor [sqlite|postgres] [--entries 1000000] [--requests 1500]
+ *     npx node bench/scores.ts [sqlite|postgres|redis …] [--entries 1000000] [--requests 1500] [--rate 100] [--pause]
+ *     npx node bench/scores.ts processor [sqlite|postgres] [--entries 1000000] [--requests 1500]
  *
  * Each server is a separate process on real HTTP. Our servers store durably: SQLite with synchronous=full, PostgreSQL
  * with fsync. All are filled first; with `--pause` the measurement then waits for a line on standard input, such as for

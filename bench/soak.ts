@@ -2,7 +2,7 @@
  * Detects leaks: measures resident memory and descriptors of the program during sign-ups, deploys, rooms, page reads
  * and token creation, and after a rest.
  *
- *     node bench/soak.ts [seconds] [seconds of rest]
+ *     npx node bench/soak.ts [seconds] [seconds of rest]
  *
  * Writes a line every ten seconds, and at the end the values of each third of the time. RATE is operations per second
  * (800), ONLY limits their kinds (`page,room`), FLAGS are additional flags for Node.

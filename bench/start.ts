@@ -1,4 +1,4 @@
-// `node bench/start.ts [--binary]`: time from spawn to the first 200, and memory when idle, of the platform from source
+// `npx node bench/start.ts [--binary]`: time from spawn to the first 200, and memory when idle, of the platform from source
 // (and of dist/gameyard), compared with Fastify's bare hello-world started the same way in the same run; then the time
 // of `--help`, compared with a Node that does nothing.
 import { spawn, spawnSync } from 'node:child_process'

@@ -128,7 +128,7 @@ class PlatformStop implements WriteStop {
   }
 
   async cancel(): Promise<void> {
-    if (this.#asked) await this.#sender.end('go')
+    if (this.#asked) await this.#sender.cancel()
     this.#asked = false
   }
 
@@ -136,7 +136,10 @@ class PlatformStop implements WriteStop {
     if (!this.#asked) return
     // A node may have started since.
     refuseSilent((await this.#sender.result()).silent)
-    await this.#sender.end('done')
+    if (!(await this.#sender.complete(ANSWER_MS)))
+      throw new StartupError(
+        'A process that had stopped writing no longer answers: stop every one that hangs, and run the same command again.',
+      )
     this.#asked = false
   }
 

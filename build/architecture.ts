@@ -2,8 +2,8 @@
  * Draws docs/images/architecture.svg from the imports of the code: the parts and their imports. The picture shows
  * folders, so it changes only when a part is added, removed, or begins to use another one.
  *
- *   node build/architecture.ts          writes the picture
- *   node build/architecture.ts --check  fails when the picture differs from the imports
+ *   npx node build/architecture.ts          writes the picture
+ *   npx node build/architecture.ts --check  fails when the picture differs from the imports
  */
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, posix } from 'node:path'

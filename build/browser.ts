@@ -3,8 +3,8 @@
  * under names that contain a digest of the content. Brotli and gzip forms are beside them, and `manifest.json` maps
  * names to files. The programs of the server's worker threads are built here too, each bundled into one text.
  *
- *   node build/browser.ts              builds
- *   node build/browser.ts --if-stale   builds only when a source is newer than the last build
+ *   npx node build/browser.ts              builds
+ *   npx node build/browser.ts --if-stale   builds only when a source is newer than the last build
  */
 import { createHash } from 'node:crypto'
 import { globSync, statSync } from 'node:fs'

@@ -1,9 +1,9 @@
 /**
  * Packs the packages that the platform offers at `/download`, as `npm pack` does, into `dist/packages/`.
  *
- *   node build/client-packages.ts                  with types, by build/clients.ts, where the compiler is installed
- *   node build/client-packages.ts --without-types  JavaScript only, in a moment; what is there and current stays
- *   node build/client-packages.ts --if-stale       only when a source is newer than the last packages
+ *   npx node build/client-packages.ts                  with types, by build/clients.ts, where the compiler is installed
+ *   npx node build/client-packages.ts --without-types  JavaScript only, in a moment; what is there and current stays
+ *   npx node build/client-packages.ts --if-stale       only when a source is newer than the last packages
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'

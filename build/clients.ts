@@ -3,8 +3,8 @@
  * for `npm publish`: JavaScript modules, their types, README, licence and a package.json with the platform's version. They
  * are also packed into `dist/packages/` (build/client-packages.ts).
  *
- *   node build/clients.ts              builds
- *   node build/clients.ts --if-stale   builds only when a source is newer than the last build
+ *   npx node build/clients.ts              builds
+ *   npx node build/clients.ts --if-stale   builds only when a source is newer than the last build
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'

@@ -2,8 +2,8 @@
  * Generates TypeScript types for the SDK from the platform's OpenAPI document: clients/sdk/openapi.ts, which is not in
  * the repository.
  *
- *   node build/openapi-types.ts              writes
- *   node build/openapi-types.ts --if-stale   writes only when a source is newer
+ *   npx node build/openapi-types.ts              writes
+ *   npx node build/openapi-types.ts --if-stale   writes only when a source is newer
  */
 import { globSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'

@@ -1,4 +1,4 @@
-// `node bench/authority/servers.ts gameyard|colyseus`: one of the servers that bench/authority.ts compares. Players send
+// `npx node bench/authority/servers.ts gameyard|colyseus`: one of the servers that bench/authority.ts compares. Players send
 // inputs, the server moves them, and sends the state of the room 20 times a second. `gameyard small` has a script that
 // only greets. Writes one line of JSON once it listens: its port, and the headers for opening a player's socket.
 import { LARGEST_ROOM, type Listening, runServer, startColyseus, startGameyard } from '../rooms/start-server.ts'

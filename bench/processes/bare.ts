@@ -1,4 +1,4 @@
-// `node bench/processes/bare.ts PORT COUNT`: so many processes with a bare `node:http` server each on one port, for
+// `npx node bench/processes/bare.ts PORT COUNT`: so many processes with a bare `node:http` server each on one port, for
 // bench/processes.ts: what this machine leaves of a second process when the load shares its cores.
 import { spawn } from 'node:child_process'
 import { createServer } from 'node:http'

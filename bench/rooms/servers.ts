@@ -1,4 +1,4 @@
-// `node bench/rooms/servers.ts gameyard|colyseus|ws|bare`: one of the servers that bench/rooms.ts compares. Writes one
+// `npx node bench/rooms/servers.ts gameyard|colyseus|ws|bare`: one of the servers that bench/rooms.ts compares. Writes one
 // line of JSON once it listens: its port, and the headers for opening a player's socket.
 import { once } from 'node:events'
 import type { Duplex } from 'node:stream'

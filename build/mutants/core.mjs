@@ -197,6 +197,27 @@ export default [
     tests: ['core/data/moving/write-gate'],
   },
   {
+    name: 'a move forgets a node that connects to the bus again',
+    in: 'core',
+    find: 'Math.max(this.#seen, await this.#channel.listeners())',
+    replace: 'await this.#channel.listeners()',
+    tests: ['core/data/moving/write-gate'],
+  },
+  {
+    name: 'a move ends before every node has confirmed it',
+    in: 'core',
+    find: 'if (stopped.every((node) => complete.has(node))) {',
+    replace: 'if (stopped.length > 0) {',
+    tests: ['core/data/moving/write-gate'],
+  },
+  {
+    name: 'the domain of the games itself leads nowhere',
+    in: 'core',
+    find: "if (host === this.#domain && !this.byPort) return { kind: 'alias', host, target: this.portal }",
+    replace: '',
+    tests: ['core/origins/origins'],
+  },
+  {
     name: 'a single-use thing is used twice',
     in: 'core',
     find: 'return rows === 1\n',

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { isUnderWay, mayRepeat } from '../sdk/repeatable.ts'
 import { CliError } from './errors.ts'
+import { hintFor } from './hints.ts'
 import { ConnectionError, type HttpAnswer, type HttpRequest, IDLE_MS, send, textOf, unreachable } from './http.ts'
 import { homeOf } from './platform.ts'
 
@@ -216,10 +217,8 @@ export class Api {
     if (code === 'missing_scope') {
       return `Create a token that has it at ${baseUrl}/settings/tokens, or sign in with full access: gameyard login`
     }
-    if (code === 'rate_limited') return 'Wait a minute and try again.'
-    if (code === 'storage_full') return "The platform's disk is full: its host has to make room. Nothing was lost."
     if (code === 'insufficient_credits') return `Buy credits at ${baseUrl}/credits.`
-    return ''
+    return hintFor({ code, message })
   }
 
   #notOurs(status: number): CliError {

@@ -112,7 +112,7 @@ export const rollback = (
 async function sha256(blob: Blob): Promise<string> {
   const name = 'node:crypto'
   const { subtle } = globalThis.crypto ?? ((await import(/* @vite-ignore */ name)).webcrypto as Crypto)
-  if (!subtle) throw new GameyardError('insecure_context', 'Publishing needs https, or localhost: files are hashed.')
+  if (!subtle) throw new GameyardError('insecure_context', 'Publishing needs https, or localhost.')
   const digest = new Uint8Array(await subtle.digest('SHA-256', await blob.arrayBuffer()))
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

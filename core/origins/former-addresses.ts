@@ -19,7 +19,7 @@ export class FormerAddresses {
 
   /** @param host lower case, with its port unless that is the scheme's default */
   find(host: string): FormerAddress | null {
-    if (this.#hosts.has(host)) return { kind: 'portal' }
+    if (this.#hosts.has(host) || this.#domains.includes(host)) return { kind: 'portal' }
     for (const domain of this.#domains) {
       const label = host.endsWith(`.${domain}`) ? host.slice(0, -domain.length - 1) : ''
       if (LABEL.test(label)) return { kind: 'game', label }
@@ -32,7 +32,7 @@ export class FormerAddresses {
   hostOf(name: string): string | null {
     const host = [...this.#hosts].find((host) => withoutPort(host) === name)
     if (host) return host
-    const domain = this.#domains.find((domain) => name.endsWith(`.${withoutPort(domain)}`))
+    const domain = this.#domains.find((domain) => `.${name}`.endsWith(`.${withoutPort(domain)}`))
     return domain === undefined ? null : name + domain.slice(withoutPort(domain).length)
   }
 }

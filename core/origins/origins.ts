@@ -11,7 +11,10 @@ export type Site =
   | { kind: 'portal' | 'studio' }
   /** `preview` is the short deploy id of `<slug>--<id>.<domain>`; `domain` is a custom domain of the game. */
   | { kind: 'game'; host: string; slug: string; preview: string | null; domain: string | null }
-  /** Another name of a machine on a LAN. It redirects to the same path of `target`, an origin. */
+  /**
+   * Another name of the portal or of a game, which redirects to the same path of `target`, an origin: the domain of the
+   * games itself, and on a LAN the other names of the machine.
+   */
   | { kind: 'alias'; host: string; target: string }
   /**
    * A former address of the platform. GET and HEAD are redirected to the same path of `target`. `slug` belongs to a
@@ -228,6 +231,7 @@ export class Origins {
       const target = this.#targetOf(portOf(host))
       return target ? { kind: 'alias', host, target } : { kind: 'unknown', host }
     }
+    if (host === this.#domain && !this.byPort) return { kind: 'alias', host, target: this.portal }
     if (this.byPort) {
       const slug = hostname(host) === hostname(this.#portalHost) && this.#slugByPort.get(portOf(host))
       if (slug) return { kind: 'game', host, slug, preview: null, domain: null }

@@ -98,6 +98,7 @@ export class PlainHttp {
   #publicOrigin(site: Site): string | null {
     if (site.kind === 'game') return this.#origins.atHost(site.host)
     if (site.kind === 'studio') return this.#origins.studio
+    if (site.kind === 'alias') return site.target
     return site.kind === 'portal' || site.kind === 'address' ? this.#origins.portal : null
   }
 

@@ -31,12 +31,12 @@ export const certificateRoutes: Routes = async (app) => {
 }
 
 /**
- * Whether the platform serves a name: the portal, the Studio, an existing game, its previews, its former names and its
+ * Whether the platform serves a name: the portal, the Studio, the domain of the games, an existing game, its previews, its former names and its
  * verified domains, and the former addresses of all of these.
  */
 async function isOurs({ origins, games, deploys }: FastifyInstance, domain: string): Promise<boolean> {
   const site = origins.named(domain)
-  if (site.kind === 'portal' || site.kind === 'studio') return true
+  if (site.kind === 'portal' || site.kind === 'studio' || site.kind === 'alias') return true
   if (site.kind === 'former') return site.slug === null || isGame({ games }, site.slug)
   if (site.kind !== 'game') return false
   const game = await games.bySlug(site.slug)

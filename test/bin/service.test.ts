@@ -1,5 +1,5 @@
 // The unit and the configuration that the project ships, together, in the sandbox that the unit describes.
-import { mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { hasPrograms } from '../kit/components.ts'
@@ -8,17 +8,9 @@ import { GAMEYARD } from '../kit/gameyard.ts'
 import { freePort } from '../kit/server.ts'
 import { until } from '../kit/until.ts'
 import { run, start, temporaryFolder } from './program.ts'
+import { shippedConfiguration, UNIT } from './shipped-files.ts'
 
-const root = join(import.meta.dirname, '../..')
-const UNIT = readFileSync(join(root, 'deploy/gameyard.service'), 'utf8')
 const CONFIG = '/etc/gameyard/gameyard.yaml'
-const BACKUP = /# backup:\n#( {3}schedule: .*)\n#( {3}keep: .*)\n#( {3}to: .*)\n/
-
-/** The shipped configuration with its backups turned on, and with a port that is free. */
-async function configuration(): Promise<string> {
-  const text = readFileSync(join(root, 'config/files/single-server.yaml'), 'utf8')
-  return text.replace(BACKUP, 'backup:\n$1\n$2\n$3\n').replace('port: 8080', `port: ${await freePort()}`)
-}
 
 /** Mounts everything in a folder for reading, except what has a place of its own. */
 function mounts(folder: string, except: string[]): string[] {
@@ -33,7 +25,7 @@ function mounts(folder: string, except: string[]): string[] {
 async function machine(t: Test, unit: string) {
   const folder = temporaryFolder(t)
   for (const name of ['state', 'etc', 'system', 'backups', 'cwd']) mkdirSync(join(folder, name), { mode: 0o700 })
-  writeFileSync(join(folder, 'etc/gameyard.yaml'), await configuration())
+  writeFileSync(join(folder, 'etc/gameyard.yaml'), shippedConfiguration(await freePort()))
   writeFileSync(join(folder, 'system/gameyard.service'), unit)
   const writable = [...unit.matchAll(/^ReadWritePaths=-?(.*)$/gm)].map(([, path]) => path as string)
   const sandbox = [

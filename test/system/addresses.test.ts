@@ -197,5 +197,12 @@ async function formerAddressesLeadHere(
     t.equal((await stranger.post('/auth/service/logout', {}, { host: `${made[0]?.slug}.${domain}` })).status, 421)
     t.equal((await stranger.get('/', { host: `a.b.${domain}` })).status, 421, 'what was no name of a game')
   }
+  for (const host of [
+    ...((games.formerDomains ?? []) as string[]),
+    ...(games.origins ? [] : [games.domain as string]),
+  ]) {
+    if (host === new URL(origins.portal).host) continue // the portal itself
+    t.match(await stranger.get('/docs?x=1', { host }), { headers: { location: `${origins.portal}/docs?x=1` } }, host)
+  }
   t.equal((await stranger.get('/', { host: 'someone-else.org' })).status, 421)
 }

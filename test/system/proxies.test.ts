@@ -42,7 +42,7 @@ const caddy: Prepare = ({ https, http, platform, folder }) => {
 /** Makes a certificate for all names. */
 function makeCertificate(folder: string): { key: string; certificate: string } {
   const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-  const names = 'subjectAltName=DNS:portal.test,DNS:*.games.test'
+  const names = 'subjectAltName=DNS:portal.test,DNS:games.test,DNS:*.games.test'
   const made = [
     '-newkey',
     'ec',
@@ -232,6 +232,7 @@ for (const [name, prepare] of Object.entries(ALL ? { caddy, nginx, apache2: apac
     const before = await left('203.0.113.1')
     t.equal(await left('203.0.113.2'), before - 1, 'whoever claims another address is still the same visitor')
 
+    t.match(await through(https, 'games.test', '/docs'), { status: 302, headers: { location: `${portal}/docs` } })
     const stranger = await through(https, 'none.games.test', '/').catch((error: NodeJS.ErrnoException) => error)
     if (name === 'caddy') t.ok(stranger instanceof Error, 'a name without a game gets no certificate')
     else t.match(stranger, { status: 404 })

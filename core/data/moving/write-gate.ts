@@ -12,8 +12,11 @@ import {
   readRequest,
   STOP_CHANNEL,
   STOP_FOLDER,
+  type StopAnswer,
   type StopRequest,
 } from './write-stop.ts'
+
+type Answer = (move: string, state: StopAnswer['state']) => Promise<void>
 
 interface Parts {
   db: Pick<Database, 'setReadOnly'>
@@ -39,6 +42,8 @@ export class WriteGate {
   #unsubscribe: (() => Promise<void>) | null = null
   #stopped: StopRequest | null = null
   #lease: NodeJS.Timeout | undefined
+  /** The move whose lease ended: this process may have written since it answered. */
+  #lapsed: string | null = null
   #turn: Promise<void> = Promise.resolve()
 
   private constructor(parts: Parts) {
@@ -68,7 +73,7 @@ export class WriteGate {
   async #listenToBus(): Promise<void> {
     const { bus, node } = this.#parts
     this.#unsubscribe = await bus.subscribe(STOP_CHANNEL, (text) => {
-      this.#take(JSON.parse(text), (move) => bus.publish(ANSWER_CHANNEL, JSON.stringify({ move, node })))
+      this.#take(JSON.parse(text), (move, state) => bus.publish(ANSWER_CHANNEL, JSON.stringify({ move, node, state })))
     })
   }
 
@@ -76,7 +81,8 @@ export class WriteGate {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 })
     const look = async () => {
       const request = await readRequest(this.#folder)
-      if (request) this.#take(request, (move) => answerInFolder(this.#folder, { move, node: this.#parts.node }))
+      const { node } = this.#parts
+      if (request) this.#take(request, (move, state) => answerInFolder(this.#folder, { move, node, state }))
     }
     const unnoticed = (err: unknown) =>
       this.#parts.log.warn({ err }, 'a move of this platform would not be noticed: stop it for the last step')
@@ -97,13 +103,13 @@ export class WriteGate {
   }
 
   /** Obeys requests one after another. */
-  #take(request: StopRequest, answer: (move: string) => Promise<void>): void {
+  #take(request: StopRequest, answer: Answer): void {
     this.#turn = this.#turn
       .then(() => this.#obey(request, answer))
       .catch((err) => this.#parts.log.error({ err }, 'a request of a move could not be obeyed'))
   }
 
-  async #obey(request: StopRequest, answer: (move: string) => Promise<void>): Promise<void> {
+  async #obey(request: StopRequest, answer: Answer): Promise<void> {
     const { db, log } = this.#parts
     clearTimeout(this.#lease)
     if (request.state === 'go') {
@@ -111,17 +117,21 @@ export class WriteGate {
       return
     }
     const first = this.#stopped?.move !== request.move
+    const completed = !first && this.#stopped?.state === 'done'
     this.#stopped = request
     if (first) await db.setReadOnly(true)
     if (request.state === 'done') {
-      log.warn('the platform has been moved: it no longer accepts changes; start the new one')
+      if (!completed) log.warn('the platform has been moved: it no longer accepts changes; start the new one')
+      // The request is repeated until all have answered. Without this answer the move fails.
+      if (request.move !== this.#lapsed) await answer(request.move, 'done')
       return
     }
     if (first) log.warn('writing is stopped for the last step of a move')
     this.#lease = setTimeout(() => {
+      this.#lapsed = request.move
       this.#turn = this.#turn.then(() => this.#open('the move no longer answers')).catch(() => {})
     }, LEASE_MS).unref()
-    if (first) await answer(request.move)
+    if (first) await answer(request.move, 'stop')
   }
 
   async #open(reason: string): Promise<void> {

@@ -11,10 +11,11 @@ export interface StopRequest {
   state: 'stop' | 'go' | 'done'
 }
 
-/** A process that has stopped writing. */
+/** A process that has stopped writing: for as long as it is asked to, or for good. */
 export interface StopAnswer {
   move: string
   node: string
+  state: 'stop' | 'done'
 }
 
 /** Without a repetition of the request, a process writes again after this time, since the move may have died. */
@@ -24,8 +25,8 @@ const REPEAT_MS = 2000
 /** Carries requests from a move to the processes of its source, and their answers back. */
 export interface StopChannel {
   send(request: StopRequest): Promise<void>
-  /** Returns the nodes that have answered. */
-  answers(move: string): Promise<string[]>
+  /** Returns the nodes that have answered a request. */
+  answers(move: string, state: StopAnswer['state']): Promise<string[]>
   /** Counts the processes that receive requests now; 0 where the channel can't tell. */
   listeners(): Promise<number>
   close(): Promise<void>
@@ -44,6 +45,11 @@ export class StopSender {
   readonly #move: string
   #timer: NodeJS.Timeout | undefined
   #sending: Promise<void> = Promise.resolve()
+  /**
+   * The most processes that received requests at one time. A process that connects to the bus again is not counted at
+   * this moment, misses what is sent, and may still write.
+   */
+  #seen = 0
 
   constructor(channel: StopChannel, move: string) {
     this.#channel = channel
@@ -74,13 +80,39 @@ export class StopSender {
   /** Returns how many processes have stopped writing by now. */
   async result(): Promise<StopResult> {
     // In this order: a process that begins to listen in between is taken to be silent.
-    const stopped = (await this.#channel.answers(this.#move)).length
-    return { stopped, silent: Math.max(0, (await this.#channel.listeners()) - stopped) }
+    const stopped = (await this.#channel.answers(this.#move, 'stop')).length
+    this.#seen = Math.max(this.#seen, await this.#channel.listeners())
+    return { stopped, silent: Math.max(0, this.#seen - stopped) }
   }
 
-  async end(state: 'go' | 'done'): Promise<void> {
+  /**
+   * Keeps every process that has stopped from writing for good.
+   *
+   * @param waitMs maximum wait for their answers
+   * @returns whether all have answered. The others would write again when their lease ends; the caller lets all write.
+   */
+  async complete(waitMs: number): Promise<boolean> {
     clearInterval(this.#timer)
-    await this.#send(state)
+    const stopped = await this.#channel.answers(this.#move, 'stop')
+    let sentAt = Number.NEGATIVE_INFINITY
+    for (const end = performance.now() + waitMs; performance.now() < end; await sleep(20)) {
+      if (performance.now() - sentAt > REPEAT_MS) {
+        await this.#send('done')
+        sentAt = performance.now()
+      }
+      const complete = new Set(await this.#channel.answers(this.#move, 'done'))
+      if (stopped.every((node) => complete.has(node))) {
+        await this.#channel.close()
+        return true
+      }
+    }
+    return false
+  }
+
+  /** Lets the processes write again. */
+  async cancel(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#send('go')
     await this.#channel.close()
   }
 
@@ -95,12 +127,12 @@ export class StopSender {
 /** The folder of the data folder in which requests and answers are files, where the processes share no bus. */
 export const STOP_FOLDER = 'moving'
 export const REQUEST = 'request.json'
-const ANSWER = /^stopped-([A-Za-z0-9_-]+)\.json$/
+const ANSWER = /^(?:stop|done)-([A-Za-z0-9_-]+)\.json$/
 
 export const readRequest = (folder: string): Promise<StopRequest | null> => readJson(join(folder, REQUEST))
 
 export async function answerInFolder(folder: string, answer: StopAnswer): Promise<void> {
-  await writeJson(join(folder, `stopped-${answer.node}.json`), answer)
+  await writeJson(join(folder, `${answer.state}-${answer.node}.json`), answer)
 }
 
 /** A channel for the processes of one data folder. */
@@ -116,12 +148,12 @@ export class FolderChannel implements StopChannel {
     await writeJson(join(this.#folder, REQUEST), request)
   }
 
-  async answers(move: string): Promise<string[]> {
+  async answers(move: string, state: StopAnswer['state']): Promise<string[]> {
     const nodes: string[] = []
     for (const name of await readdir(this.#folder)) {
       if (!ANSWER.test(name)) continue
       const answer = await readJson<StopAnswer>(join(this.#folder, name))
-      if (answer?.move === move) nodes.push(answer.node)
+      if (answer?.move === move && answer.state === state) nodes.push(answer.node)
     }
     return nodes
   }
@@ -156,8 +188,9 @@ export class BusChannel implements StopChannel {
     await this.#bus.publish(STOP_CHANNEL, JSON.stringify(request))
   }
 
-  async answers(move: string): Promise<string[]> {
-    return [...new Set(this.#answers.filter((answer) => answer.move === move).map(({ node }) => node))]
+  async answers(move: string, state: StopAnswer['state']): Promise<string[]> {
+    const answers = this.#answers.filter((answer) => answer.move === move && answer.state === state)
+    return [...new Set(answers.map(({ node }) => node))]
   }
 
   async listeners(): Promise<number> {

@@ -41,7 +41,9 @@ t.test('assets are uploaded, found, fetched whole or not at all, published and r
   t.match(await gameyard('assets', 'publish', 'red-knight'), { stdout: 'Red Knight is public now.\n' })
   t.equal((await ask('GET', address)).status, 200)
   t.match(await gameyard('assets', 'delete', 'red-knight'), { code: 0 })
-  t.match(await json('assets', 'get', 'red-knight'), { error: { code: 'not_found' } })
+  t.match(await json('assets', 'get', 'red-knight'), {
+    error: { code: 'not_found', hint: /gameyard assets list --mine$/ },
+  })
 })
 
 inFull(t)?.test(

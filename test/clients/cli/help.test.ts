@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { main } from '../../../bin/main.ts'
+import { HINTS, hintFor, LISTS } from '../../../clients/cli/hints.ts'
 import { hasPrograms } from '../../kit/components.ts'
 import { FROM_SOURCE } from '../../kit/gameyard.ts'
 import { machine, terminalOf } from './kit.ts'
@@ -66,7 +67,7 @@ t.test('every command says what it is for, by description and, where it takes so
     const help = await helpOf('help', command)
     t.equal(help.code, 0, command)
     t.match(help.stdout, /^Usage: gameyard .+\n\n(?!Options|Commands)\S/, `${command} has a description`)
-    if (command !== 'version') t.match(help.stdout, /Examples?(, for [^:]+)?:\n/, `${command} has examples`)
+    if (command !== 'version') t.match(help.stdout, /Examples?(, (?:for|to) [^:]+)?:\n/, `${command} has examples`)
   }
 })
 
@@ -155,4 +156,23 @@ t.test('the Tab key completes in zsh', async (t) => {
     await terminal.press('C-c')
     await terminal.sees(/\n> \s*$/)
   }
+})
+
+t.test('a hint names a command that there is', async (t) => {
+  const commands = [...Object.values(HINTS), ...Object.values(LISTS)].flatMap(
+    (hint) => hint.match(/gameyard .*/g) ?? [],
+  )
+  t.ok(commands.length > 15)
+  for (const command of new Set(commands)) {
+    const words = command.split(' ').slice(1)
+    const named = words.filter((word) => /^[a-z]+$/.test(word))
+    const { code, stdout } = await helpOf(...named, '--help')
+    t.equal(code, 0, command)
+    t.match(stdout, new RegExp(`^Usage: gameyard ${named.join(' ')} `), command)
+    for (const option of words.filter((word) => word.startsWith('--'))) t.match(stdout, ` ${option} `, command)
+  }
+  t.match(hintFor({ code: 'not_found', message: 'There is no such game.' }), /gameyard games list$/)
+  t.match(hintFor({ code: 'not_found', message: 'There is no such animation preset.' }), /assets animate --help$/)
+  t.equal(hintFor({ code: 'not_found', message: 'There is no such constructor.' }), '')
+  t.match(hintFor({ code: 'quota_exceeded', message: 'You have 2 games.' }), /gameyard usage$/)
 })

@@ -60,6 +60,7 @@ t.test('who types an address without its scheme is led to the same place on http
     ['yard.example', `https://yard.example:${port}`],
     ['YARD.example', `https://yard.example:${port}`],
     ['studio.example', `https://studio.example:${port}`],
+    ['yard-games.example', `https://yard.example:${port}`],
     ['pong.yard-games.example', `https://pong.yard-games.example:${port}`],
     ['play.maker.example', `https://play.maker.example:${port}`],
   ]

@@ -15,9 +15,16 @@ t.test('a proxy learns for which names there is a site, at whatever Host it asks
   const ask = async (domain: string, host = '127.0.0.1:8080') =>
     (await platform.stranger.get(`/__service/tls?domain=${encodeURIComponent(domain)}`, { host })).status
 
-  for (const domain of ['yard.test', 'studio.test', 'pong.play.test', 'PONG.play.test', 'secret.play.test'])
+  for (const domain of [
+    'yard.test',
+    'studio.test',
+    'play.test',
+    'pong.play.test',
+    'PONG.play.test',
+    'secret.play.test',
+  ])
     t.equal(await ask(domain), 200, domain)
-  const others = ['play.test', 'none.play.test', 'pong.yard.test', 'evil.test', 'pong--01h00000.play.test', '127.0.0.1']
+  const others = ['none.play.test', 'pong.yard.test', 'evil.test', 'pong--01h00000.play.test', '127.0.0.1']
   for (const domain of [...others, 'a.pong.play.test', 'pong.play.test:8443', '', '.', '*.play.test'])
     t.equal(await ask(domain), 404, JSON.stringify(domain))
   for (const host of ['yard.test', 'pong.play.test:8443', 'gameyard:8080'])

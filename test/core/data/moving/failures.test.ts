@@ -129,18 +129,19 @@ t.test('a move that ends in its last step leaves one place that accepts changes,
   const insert = (id: string) => source.transaction((em) => em.insert(Thing, { id, note: '' }))
   const isIncomplete = () =>
     t.rejects(openPlace(t, to, schema), { message: /target of a `gameyard move` that is not complete/ })
-  const moveAs = (name: string, end: (sender: StopSender) => Promise<void>) => {
+  const moveAs = (name: string, end: (sender: StopSender) => Promise<unknown>) => {
     const sender = new StopSender(new FolderChannel(dataDir), name)
     const begin = async () => {
       t.same(await sender.stop(30_000), { stopped: 1, silent: 0 })
     }
-    return { sender, writeStop: { begin, complete: () => end(sender), cancel: () => sender.end('go') } }
+    const complete = async () => void (await end(sender))
+    return { sender, writeStop: { begin, complete, cancel: () => sender.cancel() } }
   }
 
   // A killed process tells the source nothing more.
   const killed = moveAs('killed', async (sender) => {
     await isIncomplete()
-    await sender.end('done')
+    t.equal(await sender.complete(30_000), true)
     throw new Error('killed')
   })
   const silent = { ...killed.writeStop, cancel: async () => {} }
@@ -159,7 +160,7 @@ t.test('a move that ends in its last step leaves one place that accepts changes,
   await isIncomplete()
 
   const before = await rowsOf(source)
-  const whole = moveAs('whole', (sender) => sender.end('done'))
+  const whole = moveAs('whole', (sender) => sender.complete(30_000))
   t.equal((await movePlaces(from, to, { ...schema, writeStop: whole.writeStop })).rows, 101)
   t.same(await rowsOf(await openPlace(t, to, schema)), before)
   t.equal(gate.closed, true)

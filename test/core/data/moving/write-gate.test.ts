@@ -36,13 +36,13 @@ t.test('a platform refuses changes while a move asks for it, and serves pages', 
   t.equal((await player.get('/api/auth/session')).status, 200)
   await t.rejects(platform.app.db.execute('delete from players'), { code: 'writes_stopped' })
 
-  await sender.end('go')
+  await sender.cancel()
   await until(async () => !platform.app.writeGate.closed)
   await until(async () => (await player.post('/api/auth/sign-out')).status === 204)
 
   const done = new StopSender(new FolderChannel(platform.app.config.dataDir), 'second')
   t.same(await done.stop(10_000), { stopped: 1, silent: 0 })
-  await done.end('done')
+  t.equal(await done.complete(10_000), true)
   t.equal((await platform.stranger.post('/api/auth/sign-in', {})).status, 503, 'and none at all after it')
 })
 
@@ -57,7 +57,7 @@ t.test('a process that starts after a move accepts changes', async (t) => {
   await channel.send({ move: 'now', state: 'stop' })
   const late = await WriteGate.open({ db, bus, byBus: bus.shared, dataDir, log, node: 'two' })
   t.teardown(() => late.close())
-  await until(async () => late.closed && (await channel.answers('now')).includes('two'))
+  await until(async () => late.closed && (await channel.answers('now', 'stop')).includes('two'))
 })
 
 t.test('a move waits for the processes that it knows of', async (t) => {
@@ -66,12 +66,12 @@ t.test('a move waits for the processes that it knows of', async (t) => {
   const stopped = sender.stop(20_000, 2)
   const folder = join(dataDir, STOP_FOLDER)
   await until(async () => existsSync(join(folder, REQUEST)))
-  await answerInFolder(folder, { move: 'move', node: 'one' })
+  await answerInFolder(folder, { move: 'move', node: 'one', state: 'stop' })
   // Longer than processes that are not known have.
   await sleep(1300)
-  await answerInFolder(folder, { move: 'move', node: 'two' })
+  await answerInFolder(folder, { move: 'move', node: 'two', state: 'stop' })
   t.same(await stopped, { stopped: 2, silent: 0 })
-  await sender.end('go')
+  await sender.cancel()
 })
 
 t.test('all nodes of a bus stop writing', needsRedis, async (t) => {
@@ -91,21 +91,28 @@ t.test('all nodes of a bus stop writing', needsRedis, async (t) => {
   const sender = new StopSender(new BusChannel(buses[0] as Bus), 'move')
   t.same(await sender.stop(10_000), { stopped: 2, silent: 0 })
   for (const db of databases) await t.rejects(db.execute('delete from t'), { code: 'writes_stopped' })
-  await sender.end('go')
+  await sender.cancel()
   await until(async () => gates.every((gate) => !gate.closed))
 
   const busy = buses[3] as Bus
-  await busy.subscribe(STOP_CHANNEL, () => {})
+  const disconnect = await busy.subscribe(STOP_CHANNEL, () => {})
   const again = new StopSender(new BusChannel(buses[0] as Bus), 'again')
   const stopped = again.stop(60_000)
   await until(async () => gates.every((gate) => gate.closed))
   // Longer than nodes that are not known have.
   await sleep(1300)
   t.same(await again.result(), { stopped: 2, silent: 1 })
-  await busy.publish(ANSWER_CHANNEL, JSON.stringify({ move: 'again', node: 'busy' }))
-  t.same(await stopped, { stopped: 3, silent: 0 }, 'a node that is connected is waited for')
-  await again.end('go')
-  await until(async () => gates.every((gate) => !gate.closed))
+  await disconnect()
+  t.same(await again.result(), { stopped: 2, silent: 1 }, 'a node that connects again may write meanwhile')
+  const answer = (state: 'stop' | 'done') =>
+    busy.publish(ANSWER_CHANNEL, JSON.stringify({ move: 'again', node: 'busy', state }))
+  await answer('stop')
+  t.same(await stopped, { stopped: 3, silent: 0 }, 'a node that was connected is waited for')
+  t.equal(await again.complete(1), false, 'the end of the move is confirmed by each of them')
+  const completed = again.complete(60_000)
+  await until(async () => gates.every((gate) => gate.closed))
+  await answer('done')
+  t.equal(await completed, true)
 })
 
 async function parts(t: Test) {
