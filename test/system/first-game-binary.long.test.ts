@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import {
+  chownSync,
   copyFileSync,
   mkdirSync,
   mkdtempSync,
@@ -12,9 +13,11 @@ import {
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
+import { parse } from 'yaml'
+import { shippedConfiguration } from '../bin/shipped-files.ts'
 import { blocksOf, guideText } from '../docs/blocks.ts'
 import { hasPrograms } from '../kit/components.ts'
-import { importBase, librariesOf, startDocker } from '../kit/docker.ts'
+import { type DockerEngine, importBase, librariesOf, startDocker } from '../kit/docker.ts'
 import { openEngine } from '../kit/engines/engine.ts'
 import { startOtlp } from '../kit/otlp.ts'
 import { freePort, type Server, startServer } from '../kit/server.ts'
@@ -146,7 +149,69 @@ t.test('as an image on a Docker engine: ordinary user, read-only root, data in a
   const third = await run()
   t.match(await page(), { status: 200, body: '<title>Pong</title>' }, 'also when it was killed')
   docker('rm', '--force', first, second, third)
+  await composed(t, engine)
 })
+
+/**
+ * Starts the service of deploy/compose.yaml with the printed configuration, and runs the printed commands in it. Only its
+ * network differs: this engine has no bridge, and may lack the plugin `compose`.
+ */
+async function composed(t: Test, { docker }: DockerEngine): Promise<void> {
+  const { services } = parse(readFileSync(join(root, 'deploy/compose.yaml'), 'utf8'))
+  const {
+    container_name: name,
+    image,
+    environment,
+    volumes,
+    tmpfs,
+    read_only,
+    cap_drop,
+    security_opt,
+  } = services.gameyard
+  t.equal(read_only, true)
+  const folder = mkdtempSync(join(tmpdir(), 'gameyard-compose-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  for (const place of ['etc/gameyard', 'mnt/backups']) mkdirSync(join(folder, place), { recursive: true })
+  const port = await freePort()
+  writeFileSync(join(folder, 'etc/gameyard/gameyard.yaml'), shippedConfiguration(port))
+  const host = { ...environment, SERVICE_LISTEN__HOST: '127.0.0.1' }
+  const guide = guideText('self-hosting')
+  const [, owner = ''] = /install -d -o (\d+) -g \d+ -m 700 \/mnt\/backups/.exec(guide) ?? []
+  chownSync(join(folder, 'mnt/backups'), Number(owner), Number(owner))
+  docker(
+    ...['run', '--detach', '--name', name, '--network', 'host', '--read-only'],
+    ...tmpfs.flatMap((path: string) => ['--tmpfs', path]),
+    ...cap_drop.flatMap((one: string) => ['--cap-drop', one]),
+    ...security_opt.flatMap((one: string) => ['--security-opt', one]),
+    ...volumes.flatMap((one: string) => ['--volume', one.startsWith('/') ? `${folder}${one}` : one]),
+    ...Object.entries(host).flatMap(([key, value]) => ['--env', `${key}=${value}`]),
+    image,
+  )
+  await until(async () => (await ask('GET', `http://127.0.0.1:${port}/readyz`).catch(() => null))?.status === 200)
+  const logs = await until(() => {
+    const text = docker('logs', name)
+    return text.includes('Set-up') && text.includes('backup made and verified') && text
+  })
+  t.match(logs, /Set-up[^\n]*https:\/\/example\.org\//)
+  const [backup = ''] = guide.match(/^docker exec gameyard gameyard backup .*$/m) ?? []
+  docker(...backup.split(' ').slice(1))
+  const made = readdirSync(join(folder, 'mnt/backups'))
+  t.ok(made.includes('before-upgrade.tar'), made.join(' '))
+  const doctor = (() => {
+    try {
+      return docker('exec', name, 'gameyard', 'doctor', '--json')
+    } catch (error) {
+      return String((error as { stdout: string }).stdout)
+    }
+  })()
+  const { checks } = JSON.parse(doctor)
+  t.match(
+    checks.find((check: { name: string }) => check.name === 'Backups'),
+    { status: 'ok' },
+  )
+  docker('stop', '--time', '60', name)
+  docker('rm', '--force', name)
+}
 
 /** The same file is the developer's command line. */
 async function deployFromBinary(t: Test, binary: string, { portal }: Server): Promise<void> {
