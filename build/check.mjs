@@ -9,7 +9,7 @@ const CHECKS = {
   types: ['../typescript/lib/tsc.js', '--pretty', 'false', '--checkers', '2'],
   'format and lint': ['biome', 'check', '--error-on-warnings', '--max-diagnostics=100'],
   'unused code': ['knip', '--no-progress'],
-  words: ['../../build/prose.mjs'],
+  words: ['../../build/lint-prose.mjs'],
 }
 
 // The SDK's types are generated and not in the repository.

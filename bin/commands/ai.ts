@@ -81,7 +81,7 @@ async function generate(client: Client, text: string, options: GenerateOptions):
     client.api(),
     import('../../clients/cli/json-input.ts'),
     import('../../clients/cli/errors.ts'),
-    import('../../clients/cli/paid-output.ts'),
+    import('../../clients/cli/output-file.ts'),
   ])
   const { schema, system, model, game, maxOutputTokens, temperature, aspectRatio, imageSize, output } = options
   const type = options.type ?? (schema === undefined ? 'text' : 'object')
@@ -129,7 +129,7 @@ async function readStream({ terminal }: Client, { body }: HttpAnswer, wait: { en
   const [{ eventsOf }, { CliError }, { keepTemporarily }] = await Promise.all([
     import('../../clients/cli/event-stream.ts'),
     import('../../clients/cli/errors.ts'),
-    import('../../clients/cli/paid-output.ts'),
+    import('../../clients/cli/output-file.ts'),
   ])
   let text = ''
   const cut = (cause?: unknown) =>
@@ -159,7 +159,7 @@ async function readStream({ terminal }: Client, { body }: HttpAnswer, wait: { en
 
 /** Puts an answer where it is wanted. It is paid, so it is kept elsewhere if that fails. */
 async function hand({ terminal }: Client, answer: Generated, { output, overwrite }: GenerateOptions): Promise<void> {
-  const { freeName, keepTemporarily, writePaid } = await import('../../clients/cli/paid-output.ts')
+  const { freeName, keepTemporarily, writePaid } = await import('../../clients/cli/output-file.ts')
   const { type, result } = answer
   if (type === 'image') {
     const { b64Json, contentType } = result as { b64Json: string; contentType: string }

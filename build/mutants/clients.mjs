@@ -257,7 +257,7 @@ export default [
     in: 'clients/sdk',
     find: 'if (reason && !PASSING_REASONS.includes(reason)) return false',
     replace: '',
-    tests: ['clients/repeatable'],
+    tests: ['clients/retryable'],
   },
   {
     name: 'the SDK takes a cut answer as final',

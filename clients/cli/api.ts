@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { isUnderWay, mayRepeat } from '../sdk/repeatable.ts'
+import { isUnderWay, mayRepeat } from '../sdk/retryable.ts'
 import { CliError } from './errors.ts'
 import { hintFor } from './hints.ts'
 import { ConnectionError, type HttpAnswer, type HttpRequest, IDLE_MS, send, textOf, unreachable } from './http.ts'

@@ -1,6 +1,6 @@
 import { ConnectionError, errorOf, retryAfter } from './errors.ts'
-import { isUnderWay, mayRepeat } from './repeatable.ts'
 import { limitBody, readJson } from './response-body.ts'
+import { isUnderWay, mayRepeat } from './retryable.ts'
 
 export interface ClientOptions {
   /** The portal's origin, such as `https://yard.example`. */

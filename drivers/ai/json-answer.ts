@@ -1,4 +1,4 @@
-import { withoutThoughts } from './thoughts.ts'
+import { withoutThoughts } from './reasoning.ts'
 
 /** A block of code: on lines of its own or on one line, with or without a language. */
 const FENCE = /```[ \t]*([\w+-]*)\s*([\s\S]*?)```/g

@@ -18,7 +18,7 @@ import {
 } from './interface.ts'
 import { jsonIn } from './json-answer.ts'
 import { faultOf, isCatalogued, refusesFormat, withRetries } from './provider-errors.ts'
-import { endsUnopenedThought, LeadingThoughts } from './thoughts.ts'
+import { endsUnopenedThought, LeadingThoughts } from './reasoning.ts'
 
 /** The differences between providers on the Vercel AI SDK. */
 export interface Vendor {

@@ -46,24 +46,20 @@ const Session = data(
 
 const Charge = data(Type.Object({ payment_intent: OrNull(IdOrObject), amount: Amount, amount_refunded: Amount }))
 
-const Refund = data(
-  Type.Object({
-    id: Text,
-    payment_intent: OrNull(IdOrObject),
-    amount: Amount,
-    currency: Currency,
-    created: Seconds,
-    status: OrNull(Text),
-  }),
-)
+/** What refunds and disputes share. */
+const REVERSAL = {
+  id: Text,
+  payment_intent: OrNull(IdOrObject),
+  amount: Amount,
+  currency: Currency,
+  created: Seconds,
+}
+
+const Refund = data(Type.Object({ ...REVERSAL, status: OrNull(Text) }))
 
 const Dispute = data(
   Type.Object({
-    id: Text,
-    payment_intent: OrNull(IdOrObject),
-    amount: Amount,
-    currency: Currency,
-    created: Seconds,
+    ...REVERSAL,
     status: Text,
     balance_transactions: Type.Optional(Type.Array(Type.Object({ amount: Type.Integer() }))),
   }),

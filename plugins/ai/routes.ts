@@ -76,11 +76,8 @@ export const routes =
       },
       async (request, reply) => {
         const { playerId } = callerOf(request)
-        const { available } = await app.credits.balance(playerId)
-        const debt = await app.purchases.debtOf(playerId)
-        const { entries } = await app.credits.ledger(playerId, { limit: 20 })
         reply.header('cache-control', 'no-store')
-        return { balance: available, debt, ledger: entries }
+        return app.purchases.statementOf(playerId)
       },
     )
   }

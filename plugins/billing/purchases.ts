@@ -19,9 +19,9 @@ const PROBLEM_SHOWN_MS = 30 * 86_400_000
  * credits, and the result does not depend on the order.
  */
 export class Purchases {
-  readonly #parts: Pick<FastifyInstance, 'db' | 'clock' | 'log' | 'payments' | 'origins'>
+  readonly #parts: Pick<FastifyInstance, 'db' | 'clock' | 'log' | 'payments' | 'credits' | 'origins'>
 
-  constructor(parts: Pick<FastifyInstance, 'db' | 'clock' | 'log' | 'payments' | 'origins'>) {
+  constructor(parts: Pick<FastifyInstance, 'db' | 'clock' | 'log' | 'payments' | 'credits' | 'origins'>) {
     this.#parts = parts
     this.packs = pricedPacks(parts.payments)
   }
@@ -120,6 +120,15 @@ export class Purchases {
       [playerId],
     )
     return Number(row?.owed ?? 0)
+  }
+
+  /** Returns a player's credits and debt, and the last 20 entries of the ledger. The first call grants the sign-up credits. */
+  async statementOf(playerId: string) {
+    const { credits } = this.#parts
+    const { available: balance } = await credits.balance(playerId)
+    const debt = await this.debtOf(playerId)
+    const { entries: ledger } = await credits.ledger(playerId, { limit: 20 })
+    return { balance, debt, ledger }
   }
 
   /** Lists the players who owe credits, the largest debts first. */

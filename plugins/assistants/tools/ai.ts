@@ -34,13 +34,9 @@ export const aiTools = defineTools([
     name: 'credits',
     title: 'Look at the credits',
     route: 'GET /api/ai/credits',
-    description: 'Returns the credits of the person and the last 20 entries of their ledger.',
+    description: 'Returns the credits and the debt of the person, and the last 20 entries of their ledger.',
     effect: 'reads',
-    call: async ({ app, playerId }) => {
-      const { available } = await app.credits.balance(playerId)
-      const { entries } = await app.credits.ledger(playerId, { limit: 20 })
-      return { balance: available, ledger: entries }
-    },
+    call: ({ app, playerId }) => app.purchases.statementOf(playerId),
   },
 ])
 

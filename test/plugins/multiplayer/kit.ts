@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import type { Test } from 'tap'
 import WebSocket, { type ClientOptions } from 'ws'
+import type { Link } from '../../../plugins/multiplayer/room/member.ts'
 import type { Client, Platform, PlayerClient } from '../../kit/platform.ts'
 import { timeLimit } from '../../kit/time-limit.ts'
 
@@ -105,4 +106,19 @@ export function framesIn(bytes: Buffer): any[] {
     at += length
   }
   return frames
+}
+
+/** A client that answers nothing, and records what it is sent. */
+export class SilentLink implements Link {
+  // biome-ignore lint/suspicious/noExplicitAny: frames of any type
+  readonly received: any[] = []
+  closed: number | null = null
+
+  write(frames: Buffer): void {
+    this.received.push(...framesIn(frames))
+  }
+
+  close(code: number): void {
+    this.closed = code
+  }
 }

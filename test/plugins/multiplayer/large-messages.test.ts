@@ -7,12 +7,12 @@ import ipc from '../../../drivers/bus/ipc.ts'
 import local from '../../../drivers/bus/local.ts'
 import redis from '../../../drivers/bus/redis.ts'
 import { SocketRelay } from '../../../plugins/multiplayer/nodes/socket-relay.ts'
-import type { Link, Member } from '../../../plugins/multiplayer/room/member.ts'
+import type { Member } from '../../../plugins/multiplayer/room/member.ts'
 import { driverContext } from '../../kit/driver-context.ts'
 import { startPlatform } from '../../kit/platform.ts'
 import { needsRedis, startRedis } from '../../kit/redis.ts'
 import { until } from '../../kit/until.ts'
-import { framesIn, headersOf, RoomSocket, signInTo } from './kit.ts'
+import { headersOf, RoomSocket, SilentLink, signInTo } from './kit.ts'
 import { openPages } from './page.ts'
 import { makeRoom } from './room-kit.ts'
 import { startScripts } from './scripts/kit.ts'
@@ -154,21 +154,6 @@ t.test('a room with a script takes frames of 16 KiB, since their parsing cannot 
   t.match(await ada.end(), { code: 1009 })
 })
 
-/** A client on another node than its room. */
-class FarLink implements Link {
-  // biome-ignore lint/suspicious/noExplicitAny: frames of any type
-  readonly received: any[] = []
-  closed: number | null = null
-
-  write(frames: Buffer): void {
-    this.received.push(...framesIn(frames))
-  }
-
-  close(code: number): void {
-    this.closed = code
-  }
-}
-
 const BUSES: Record<string, { options: object; open: (t: Test) => Promise<() => Promise<Bus>> }> = {
   local: {
     options: {},
@@ -216,7 +201,7 @@ for (const [name, { options, open }] of Object.entries(BUSES)) {
     const { room } = host.rooms.open('game', 'lobby', { maxPlayers: 10, hostPatienceSeconds: 5 })
     const account = (sub: string) => ({ sub, name: sub, imageUrl: null, guest: false })
     const enter = (sub: string, resume: { token: string; received: number } | null = null) => {
-      const link = new FarLink()
+      const link = new SilentLink()
       const join = { gameId: 'game', roomId: 'lobby', account: account(sub), resume }
       return { link, membership: other.relay.join(host.id, join, link) }
     }

@@ -7,11 +7,10 @@ import type { NodeMessage } from '../../../plugins/multiplayer/nodes/messages.ts
 import { Ownership } from '../../../plugins/multiplayer/nodes/ownership.ts'
 import { Peers } from '../../../plugins/multiplayer/nodes/peers.ts'
 import { SocketRelay } from '../../../plugins/multiplayer/nodes/socket-relay.ts'
-import type { Link } from '../../../plugins/multiplayer/room/member.ts'
 import type { Change } from '../../../plugins/multiplayer/room/snapshot.ts'
 import { driverContext } from '../../kit/driver-context.ts'
 import { until } from '../../kit/until.ts'
-import { framesIn } from './kit.ts'
+import { SilentLink } from './kit.ts'
 import { startScripts } from './scripts/kit.ts'
 
 const { log } = driverContext()
@@ -32,21 +31,6 @@ async function startPeers(t: Test, bus: Bus, count: number) {
     t.teardown(() => peers.stop())
   }
   return nodes as [(typeof nodes)[0], (typeof nodes)[0], (typeof nodes)[0]]
-}
-
-/** A client that answers nothing, and records what it is sent. */
-class SilentLink implements Link {
-  // biome-ignore lint/suspicious/noExplicitAny: frames of any type
-  readonly received: any[] = []
-  closed: number | null = null
-
-  write(frames: Buffer): void {
-    this.received.push(...framesIn(frames))
-  }
-
-  close(code: number): void {
-    this.closed = code
-  }
 }
 
 const accountOf = (sub: string) => ({ sub, name: sub, imageUrl: null, guest: false })
