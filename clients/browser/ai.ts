@@ -16,6 +16,8 @@ import {
   type ObjectRequest,
   type TextRequest,
 } from './ai/types.ts'
+import { FRAME_SESSION_CHANGED } from './frame/hook.ts'
+import { readSession, type Session } from './player/session.ts'
 
 export {
   AiError,
@@ -27,6 +29,17 @@ export {
 } from './ai/types.ts'
 
 const ADDRESS = '/__service/ai'
+
+/** The session of this page. */
+let session: Promise<Session | null> = Promise.resolve(null)
+const refresh = () => {
+  session = readSession()
+}
+if (typeof addEventListener === 'function') {
+  // Another player may sign in to this game in another tab. This page names its own, who alone pays for it.
+  refresh()
+  addEventListener(FRAME_SESSION_CHANGED, refresh)
+}
 
 /**
  * Generates a text, an object or an image. It is asked once; who calls it again pays again.
@@ -46,13 +59,20 @@ export async function generate(request: TextRequest | ObjectRequest | ImageReque
 export const dataUrl = ({ b64Json, contentType }: Image): string => `data:${contentType};base64,${b64Json}`
 
 async function send(body: object, signal: AbortSignal | undefined): Promise<Response> {
-  const options = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+  const player = await playerOfPage()
+  const headers = { 'content-type': 'application/json', ...(player ? { 'service-player': player } : {}) }
+  const options = { method: 'POST', headers, body: JSON.stringify(body) }
   const answer = await fetch(ADDRESS, { ...options, cache: 'no-store', ...(signal ? { signal } : {}) }).catch(lost)
   if (answer.ok) return answer
   const refusal = await answer.json().catch(() => null)
   if (!refusal?.error) throw new AiError('offline', 'The platform is not available.', { status: answer.status })
   const seconds = Number(answer.headers.get('retry-after'))
   throw refused(refusal, answer.status, seconds > 0 ? seconds : null)
+}
+
+async function playerOfPage(): Promise<string | undefined> {
+  if (!(await session)?.user) refresh()
+  return (await session)?.user?.id
 }
 
 async function readText(answer: Response, onText: NonNullable<TextRequest['onText']>): Promise<Generated<string>> {

@@ -1,12 +1,10 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest, preHandlerHookHandler } from 'fastify'
-import { Forbidden } from '../../core/errors.ts'
 import { actFor, endScope } from '../../core/http/auth.ts'
 import { abortOnDisconnect } from '../../core/http/connections.ts'
 import type { Routes } from '../../core/http/routes.ts'
-import { isFromPageOf } from '../../core/origins/same-origin.ts'
 import { InsufficientCredits } from '../billing/index.ts'
-import { refuseServiceWorker, SCRIPT_CACHE, signInRequired } from '../game-edge/index.ts'
+import { refuseServiceWorker, SCRIPT_CACHE } from '../game-edge/index.ts'
 import { TooFewCredits } from './errors.ts'
 import { EVENT_STREAM, events } from './event-stream.ts'
 import { type AiLimits, type Generation, generationBytes, HostedGeneration, HostedRequest } from './schemas.ts'
@@ -102,23 +100,14 @@ export const gameRoutes =
 
 const withoutBalance = ({ balance: _, ...rest }: Generation): object => rest
 
-/**
- * The player of the game's session. A preview spends what the player allows its game.
- *
- * @throws NotFound, Suspended
- * @throws Forbidden when the request comes from another origin: pages of a sibling game on the same site send this
- *   game's cookies
- * @throws Unauthorized when nobody is signed in
- */
+/** The player spends. @throws NotFound, Suspended, Forbidden, Unauthorized, OtherPlayer */
 async function identify(app: FastifyInstance, request: FastifyRequest): Promise<HostedPayer> {
-  const site = app.origins.of(request.raw)
-  const isPreview = site.kind === 'game' && site.preview !== null
-  const game = await (isPreview ? app.edge.signInGame(request) : app.edge.gameOf(request))
-  if (!isFromPageOf(request.headers, app.edge.originOf(request)))
-    throw new Forbidden('A generation must be asked for by a page of the game itself.')
-  const session = await app.edge.sessionOf(request, game)
-  if (!session) throw signInRequired('Sign in to use AI in this game: it costs credits of the player.')
-  return { playerId: session.player.id, hostedGameId: game.id }
+  const { game } = await app.edge.gameOfPage(request)
+  const playerId = await app.edge.playerOfPage(request, game, {
+    otherOrigin: 'A generation must be requested by a page of the game itself.',
+    signedOut: 'Sign in to use AI in this game: it costs credits of the player.',
+  })
+  return { playerId, hostedGameId: game.id }
 }
 
 function payerOf({ hostedPayer }: FastifyRequest): HostedPayer {

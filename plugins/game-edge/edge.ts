@@ -1,9 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Forbidden, NotFound } from '../../core/errors.ts'
+import { isFromPageOf } from '../../core/origins/same-origin.ts'
 import { type Game, Suspended } from '../games/index.ts'
 import { EmbeddedSignIn } from './embedded/embedded-sign-in.ts'
+import { OtherPlayer, signInRequired } from './errors.ts'
 import { PreviewPasses } from './preview-passes.ts'
 import { type GameSession, GameSessions } from './sign-in/sessions.ts'
+
+const SAFE = new Set(['GET', 'HEAD'])
 
 /** The context of a game's own origin: the game of a request, and its player. */
 export class Edge {
@@ -81,6 +85,41 @@ export class Edge {
     if (site.kind === 'game' && site.preview !== null) return this.previews.admits(request.raw, site.host, game)
     const session = await this.sessionOf(request, game)
     return session !== null && this.#app.games.visibleTo(session.player.id, game)
+  }
+
+  /**
+   * Returns the game of a page that sends a request. A preview is a page of its game, for players who may see the preview.
+   *
+   * @throws NotFound, Suspended
+   */
+  async gameOfPage(request: FastifyRequest): Promise<{ game: Game; isPreview: boolean }> {
+    const site = this.#app.origins.of(request.raw)
+    const isPreview = site.kind === 'game' && site.preview !== null
+    return { isPreview, game: await (isPreview ? this.signInGame(request) : this.gameOf(request)) }
+  }
+
+  /**
+   * Returns the id of the player for whom a page of the game sends a request.
+   *
+   * A change must come from a page of exactly this origin, since a sibling game on the same site sends this game's Lax
+   * cookies. A page that was loaded before another player signed in here must not act for that player: it names its own
+   * in the header `Service-Player`.
+   *
+   * @param messages what to say to a page of another origin, and to a player who is not signed in
+   * @throws Forbidden, Unauthorized, OtherPlayer
+   */
+  async playerOfPage(
+    request: FastifyRequest,
+    game: Game,
+    messages: { otherOrigin: string; signedOut: string },
+  ): Promise<string> {
+    if (!SAFE.has(request.method) && !isFromPageOf(request.headers, this.originOf(request)))
+      throw new Forbidden(messages.otherOrigin)
+    const session = await this.sessionOf(request, game)
+    if (!session) throw signInRequired(messages.signedOut)
+    const named = request.headers['service-player']
+    if (named !== undefined && named !== session.player.id) throw new OtherPlayer()
+    return session.player.id
   }
 
   /** Returns the player by the session cookie or frame token of exactly this host; null for none. */

@@ -9,6 +9,13 @@ export const CodingNotAccepted = defineError(
   'This file is compressed (%s), this client does not accept that, and %s.',
 )
 
+/** The page names another player than that of the session. */
+export const OtherPlayer = defineError(
+  'other_player',
+  409,
+  'Another player has signed in here since this page was loaded. Reload the page.',
+)
+
 /** Refuses a request on a game's origin that needs a player. Scripts read in `signIn` where the sign-in begins. */
 export const signInRequired = (message: string): PlatformError =>
   new Unauthorized(message).with({

@@ -7,8 +7,3 @@ export const SaveTooLarge = defineError('save_too_large', 413, 'A save has at mo
 export const SavesFull = defineError('saves_full', 507, '%s')
 export const SaveNotJson = defineError('save_not_json', 409, 'The save %s is no JSON.')
 export const SaveBusy = defineError('save_busy', 503, 'This value is being removed at the moment; try again.')
-export const OtherPlayer = defineError(
-  'other_player',
-  409,
-  'Another player is signed in here now, so this save does not belong to this session.',
-)

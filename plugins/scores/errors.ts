@@ -25,8 +25,3 @@ export const BoardHasScores = defineError(
   409,
   'This board has scores, so its %s cannot change; remove the board to start over.',
 )
-export const OtherPlayer = defineError(
-  'other_player',
-  409,
-  'Another player is signed in here now, so this score does not belong to this session.',
-)

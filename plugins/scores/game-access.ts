@@ -1,9 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { Forbidden } from '../../core/errors.ts'
-import { isFromPageOf } from '../../core/origins/same-origin.ts'
-import { signInRequired } from '../game-edge/index.ts'
 import type { Game } from '../games/index.ts'
-import { OtherPlayer, PreviewScores } from './errors.ts'
+import { PreviewScores } from './errors.ts'
 
 /**
  * Returns a game whose boards the caller may see on the portal.
@@ -19,9 +16,9 @@ export async function visibleGame(
   return games.mustSee(playerId, idOrSlug)
 }
 
-/** Returns the game at whose origin a request was made, and its player. A preview shows the boards of its game. */
+/** Returns the game of a page, and its player. A preview shows the boards of its game. */
 export async function gameHere(app: FastifyInstance, request: FastifyRequest) {
-  const { isPreview, game } = await originOf(app, request)
+  const { game, isPreview } = await app.edge.gameOfPage(request)
   const session = await app.edge.sessionOf(request, game)
   return { isPreview, game, playerId: session?.player.id ?? null }
 }
@@ -29,26 +26,14 @@ export async function gameHere(app: FastifyInstance, request: FastifyRequest) {
 /**
  * Does the same for a request that writes.
  *
- * @throws Forbidden when it comes from another origin: pages of a sibling game on the same site send this game's cookies
- * @throws Unauthorized without a session
- * @throws OtherPlayer when the page names another player than that of the session
- * @throws PreviewScores
+ * @throws PreviewScores, Forbidden, Unauthorized, OtherPlayer
  */
 export async function writerHere(app: FastifyInstance, request: FastifyRequest) {
-  const { isPreview, game } = await originOf(app, request)
-  if (!isFromPageOf(request.headers, app.edge.originOf(request)))
-    throw new Forbidden('Scores are for pages of the game itself.')
+  const { game, isPreview } = await app.edge.gameOfPage(request)
   if (isPreview) throw new PreviewScores()
-  const session = await app.edge.sessionOf(request, game)
-  if (!session) throw signInRequired('Sign in to be on the board.')
-  // A page that was loaded before another player signed in here.
-  const meant = request.headers['service-player']
-  if (meant !== undefined && meant !== session.player.id) throw new OtherPlayer()
-  return { game, playerId: session.player.id }
-}
-
-async function originOf(app: FastifyInstance, request: FastifyRequest) {
-  const site = app.origins.of(request.raw)
-  const isPreview = site.kind === 'game' && site.preview !== null
-  return { isPreview, game: await (isPreview ? app.edge.signInGame(request) : app.edge.gameOf(request)) }
+  const playerId = await app.edge.playerOfPage(request, game, {
+    otherOrigin: 'Scores are for pages of the game itself.',
+    signedOut: 'Sign in to be on the board.',
+  })
+  return { game, playerId }
 }

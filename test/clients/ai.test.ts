@@ -27,8 +27,8 @@ t.test('a page asks, the player allows it on the portal, and it generates', { ti
   const host = platform.gameHost(game.slug)
   const origin = platform.app.origins.game(game.slug)
   const { page, context } = await openPage(browser)
-  const enter = async (at: string, url: string) =>
-    context.addCookies([...player.cookiesOf(at)].map(([name, value]) => ({ name, value, url })))
+  const enter = async (at: string, url: string, by = player) =>
+    context.addCookies([...by.cookiesOf(at)].map(([name, value]) => ({ name, value, url })))
   await page.goto(origin)
   await page.waitForFunction('window.ask')
   t.match(await page.evaluate("ask({ prompt: 'Hello?' })"), {
@@ -86,6 +86,11 @@ t.test('a page asks, the player allows it on the portal, and it generates', { ti
   server.answer = (_request, response) => void response.writeHead(400).end('{}')
   const failed = "ask({ prompt: 'Hello?', maxOutputTokens: 1000 })"
   t.match(await page.evaluate(failed), { code: 'upstream_error', status: 502, reason: String })
+  t.comment('another player signs in to the game in another tab')
+  const other = await platform.signUp({ name: 'Bo' })
+  await signInTo(other, host)
+  await enter(host, origin, other)
+  t.match(await page.evaluate(failed), { code: 'other_player', status: 409 })
   await context.setOffline(true)
   t.match(await page.evaluate(failed), { code: 'offline', status: null })
 })

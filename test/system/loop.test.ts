@@ -10,6 +10,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { RouteEntry } from '../../core/http/routes.ts'
+import { aiConfig, startAiServer } from '../kit/ai-server.ts'
 import { ALL, inFull } from '../kit/extent.ts'
 import { obtainTokens, REDIRECT_URI, type TestApp } from '../kit/oauth.ts'
 import type { Answer } from '../kit/platform.ts'
@@ -67,6 +68,8 @@ const UPLOADS: Record<string, string[]> = {
   'POST /mcp': [],
 }
 
+const SCHEMAS = ['a schema of 2000 parts', 'a deep schema', 'a schema whose pattern backtracks']
+
 /** What single routes are sent beside what their schemas ask for. */
 const BODIES: Record<string, string[]> = {
   'POST /api/deploy': [
@@ -74,7 +77,8 @@ const BODIES: Record<string, string[]> = {
     'a manifest of empty objects',
     'a manifest that names one file twice',
   ],
-  'POST /api/ai/generate': ['a schema of 2000 parts', 'a deep schema', 'a schema whose pattern backtracks'],
+  'POST /api/ai/generate': SCHEMAS,
+  'POST /__service/ai': SCHEMAS,
   'POST /mcp': [
     'a call with deep arguments',
     'a call with many arguments',
@@ -182,7 +186,8 @@ const rank = (route: RouteEntry) => (route.method === 'GET' ? 0 : isDestructive(
 t.setTimeout(timeLimit(900))
 t.test('no input holds the event loop', async (t) => {
   const wanted = process.env.GAMEYARD_LOOP
-  const world = await inhabit(t, { listen: true, config: { limits: { gamesPerPlayer: 1000, tokensPerPlayer: 1000 } } })
+  const limits = { gamesPerPlayer: 1000, tokensPerPlayer: 1000 }
+  const world = await inhabit(t, { listen: true, config: { limits, ai: aiConfig(await startAiServer(t)) } })
   const gameToken = await tokensOfGame(world)
   if (inFull(t)) await fill(world, 100)
   const { entries } = world.platform.app.routeTable
@@ -195,6 +200,7 @@ t.test('no input holds the event loop', async (t) => {
   const { owner, platform } = world
   const announced = inFull(t) ? await announce(world) : {}
   await signInTo(owner.browser, platform.gameHost(owner.game.slug))
+  await owner.browser.submit(`/settings/ai/${owner.game.id}`, { creditsPerDay: '100000' })
   for (const route of routes) {
     const address = announced[named(route)] ?? addressOf(world, owner, route.url, route.origin).url
     const takesPlayers = route.auth !== 'none' || route.origin === 'game'

@@ -70,8 +70,8 @@ export class AiError extends Error {
   override name = 'AiError'
   /**
    * The platform's code: `unauthorized` when nobody is signed in, `ai_not_allowed`, `daily_limit_reached`,
-   * `insufficient_credits`, `account_required` for a guest, `rate_limited`, `upstream_error`, `ai_not_configured`;
-   * `offline` without a connection.
+   * `insufficient_credits`, `account_required` for a guest, `other_player` when another one has signed in since the page
+   * was loaded, `rate_limited`, `upstream_error`, `ai_not_configured`; `offline` without a connection.
    */
   readonly code: string
   /** The HTTP status of the answer; null without one. */

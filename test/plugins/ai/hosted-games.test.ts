@@ -119,6 +119,8 @@ t.test('only pages of this very game may spend, for who is signed in to it and i
   for (const origin of [platform.portal, `http://${there}`, 'null'])
     t.match(await ask(player, TEXT, { headers: { origin } }), { status: 403, body: { error: { code: 'forbidden' } } })
   t.match(await ask(player, TEXT, { headers: { 'service-worker': 'script' } }), { status: 403 })
+  const stale = { headers: { 'service-player': owner.id } }
+  t.match(await ask(player, TEXT, stale), { status: 409, body: { error: { code: 'other_player' } } })
   t.match(await ask(null), { status: 401, body: { error: { code: 'unauthorized' }, signIn: '/auth/service/start' } })
   await signInTo(player, there)
   t.match(await ask(player, TEXT, { at: there }), { status: 403, body: { error: { code: 'ai_not_allowed' } } })
