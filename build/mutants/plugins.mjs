@@ -65,9 +65,16 @@ export default [
   },
   {
     name: 'a page of another origin spends credits in a hosted game',
-    in: 'plugins/ai',
-    find: 'if (!isFromPageOf(request.headers, app.edge.originOf(request)))',
-    replace: 'if (false)',
+    in: 'plugins/game-edge',
+    find: '!isFromPageOf(request.headers, this.originOf(request))',
+    replace: 'false',
+    tests: ['plugins/ai/hosted-games'],
+  },
+  {
+    name: 'a page of a former player spends credits of the present one',
+    in: 'plugins/game-edge',
+    find: 'if (named !== undefined && named !== session.player.id) throw new OtherPlayer()',
+    replace: '',
     tests: ['plugins/ai/hosted-games'],
   },
   {

@@ -51,9 +51,9 @@ export default [
   },
   {
     name: 'a page of a former player submits for the present one',
-    in: 'plugins/scores',
-    find: 'if (meant !== undefined && meant !== session.player.id) throw',
-    replace: 'if (meant === "nobody") throw',
+    in: 'plugins/game-edge',
+    find: 'if (named !== undefined && named !== session.player.id) throw',
+    replace: 'if (named === "nobody") throw',
     tests: ['plugins/scores/scores'],
   },
   {
@@ -149,9 +149,9 @@ export default [
   },
   {
     name: 'a page of another origin submits scores',
-    in: 'plugins/scores',
-    find: 'if (!isFromPageOf(request.headers, app.edge.originOf(request)))',
-    replace: 'if (request.headers.origin === undefined)',
+    in: 'plugins/game-edge',
+    find: '!isFromPageOf(request.headers, this.originOf(request))',
+    replace: 'request.headers.origin === undefined',
     tests: ['plugins/scores/scores'],
   },
   {
@@ -254,15 +254,15 @@ export default [
   },
   {
     name: 'a sibling game writes saves with the cookies of this one',
-    in: 'plugins/saves',
-    find: 'if (!isFromPageOf(request.headers, app.edge.originOf(request)))',
-    replace: 'if (false)',
+    in: 'plugins/game-edge',
+    find: '!isFromPageOf(request.headers, this.originOf(request))',
+    replace: 'false',
     tests: ['plugins/saves/access'],
   },
   {
     name: "a page writes into another player's saves",
-    in: 'plugins/saves',
-    find: 'if (meant !== undefined && meant !== session.player.id) throw new OtherPlayer()',
+    in: 'plugins/game-edge',
+    find: 'if (named !== undefined && named !== session.player.id) throw new OtherPlayer()',
     replace: '',
     tests: ['plugins/saves/access'],
   },
