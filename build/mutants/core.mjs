@@ -24,8 +24,8 @@ export default [
   {
     name: 'a cookie on http has the name of the same cookie at another port',
     in: 'core/origins',
-    find: "{port || '80'}",
-    replace: "{port && ''}",
+    find: "?.[1] ?? '80'",
+    replace: "?.[0] ? '' : ''",
     tests: ['system/cookie-ports'],
   },
   {

@@ -7,6 +7,7 @@
  * The player first allows the game a number of credits a day. Until then it rejects with the code `ai_not_allowed`,
  * and `allowUrl` is the page for it, to open in a new tab from a click.
  */
+
 import { readEvents } from './ai/events.ts'
 import {
   AiError,
@@ -18,6 +19,7 @@ import {
 } from './ai/types.ts'
 import { FRAME_SESSION_CHANGED } from './frame/hook.ts'
 import { readSession, type Session } from './player/session.ts'
+import { retryAfter } from './retry-after.ts'
 
 export {
   AiError,
@@ -66,8 +68,7 @@ async function send(body: object, signal: AbortSignal | undefined): Promise<Resp
   if (answer.ok) return answer
   const refusal = await answer.json().catch(() => null)
   if (!refusal?.error) throw new AiError('offline', 'The platform is not available.', { status: answer.status })
-  const seconds = Number(answer.headers.get('retry-after'))
-  throw refused(refusal, answer.status, seconds > 0 ? seconds : null)
+  throw refused(refusal, answer.status, retryAfter(answer))
 }
 
 async function playerOfPage(): Promise<string | undefined> {

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { isUnderWay, mayRepeat } from '../sdk/retryable.ts'
+import { isUnderWay, mayRepeat, retryAfter } from '../sdk/retryable.ts'
 import { CliError } from './errors.ts'
 import { hintFor } from './hints.ts'
 import { ConnectionError, type HttpAnswer, type HttpRequest, IDLE_MS, send, textOf, unreachable } from './http.ts'
@@ -149,7 +149,7 @@ export class Api {
           continue
         }
         const error = await this.#errorOf(answer)
-        const afterMs = retryAfter(answer)
+        const afterMs = retryAfterMs(answer)
         // The first request with the key of this one is still under way. Its end is waited for, and not counted.
         const underWay = attempts > 1 && isUnderWay({ status: answer.status, asksToWait: afterMs !== null })
         if (underWay && performance.now() - began < (idleMs ?? IDLE_MS)) attempt--
@@ -256,9 +256,9 @@ export const isPassing = (status: number, code: string, reason: string | null = 
   status !== 500 && mayRepeat({ status, code, reason, asksToWait }, true)
 
 /** Returns the `Retry-After` delay in milliseconds, at most half a minute; null when the response has none. */
-export function retryAfter({ headers }: HttpAnswer): number | null {
-  const seconds = Number(headers['retry-after'])
-  return headers['retry-after'] && Number.isFinite(seconds) ? Math.min(seconds, 30) * 1000 : null
+export function retryAfterMs({ headers }: HttpAnswer): number | null {
+  const seconds = retryAfter((name) => headers[name]?.toString())
+  return seconds === null ? null : Math.min(seconds, 30) * 1000
 }
 
 /** Returns the delay before the next attempt in milliseconds. It doubles each time and has jitter. */

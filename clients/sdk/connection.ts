@@ -1,6 +1,6 @@
-import { ConnectionError, errorOf, retryAfter } from './errors.ts'
+import { ConnectionError, errorOf } from './errors.ts'
 import { limitBody, readJson } from './response-body.ts'
-import { isUnderWay, mayRepeat } from './retryable.ts'
+import { isUnderWay, mayRepeat, retryAfter } from './retryable.ts'
 
 export interface ClientOptions {
   /** The portal's origin, such as `https://yard.example`. */
@@ -149,7 +149,7 @@ export function createConnection(options: ClientOptions): Connection {
       try {
         const response = await attempt(url, init, { timeoutMs, silenceMs, signal })
         if (response.ok) return await read(response)
-        const asked = retryAfter(response.headers)
+        const asked = retryAfter((name) => response.headers.get(name))
         const error = await errorOf(response)
         const { status, code, reason } = error
         const failure = { status, code, reason, asksToWait: asked !== null }

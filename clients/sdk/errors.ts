@@ -1,3 +1,5 @@
+import { retryAfter } from './retryable.ts'
+
 /** The base class of all errors of this package. `instanceof` and `code` distinguish them. */
 export class GameyardError extends Error {
   override name = 'GameyardError'
@@ -109,7 +111,13 @@ export function errorIn(body: ErrorBody | null, response: Pick<Response, 'status
     const { balance = 0, required = 0 } = body ?? {}
     return new InsufficientCreditsError(message, context, { balance, required })
   }
-  if (response.status === 429) return new RateLimitedError(message, context, retryAfter(response.headers), named?.code)
+  if (response.status === 429)
+    return new RateLimitedError(
+      message,
+      context,
+      retryAfter((name) => response.headers.get(name)),
+      named?.code,
+    )
   const Kind = code === 'missing_scope' ? MissingScopeError : KINDS[response.status]
   return new (Kind ?? ApiError)(response.status, code, message, context)
 }
@@ -122,14 +130,4 @@ export interface ErrorBody {
   reason?: string
   balance?: number
   required?: number
-}
-
-/** Returns `Retry-After`, a number or a date (RFC 9110, 10.2.3), in seconds from now. */
-export function retryAfter(headers: Headers): number | null {
-  const text = headers.get('retry-after')
-  if (!text) return null
-  // Some proxies send fractions.
-  if (/^\d+(\.\d+)?$/.test(text)) return Number(text)
-  const date = Date.parse(text)
-  return date ? Math.max(0, (date - Date.now()) / 1000) : null
 }

@@ -31,3 +31,18 @@ export function mayRepeat(failure: Failure, repeatable: boolean): boolean {
  */
 export const isUnderWay = ({ status, asksToWait }: Pick<Failure, 'status' | 'asksToWait'>): boolean =>
   status === 409 && asksToWait
+
+/**
+ * Returns `Retry-After`, a number or a date (RFC 9110, section 10.2.3), in seconds from the time of the response; null
+ * without one.
+ */
+export function retryAfter(header: (name: string) => string | null | undefined): number | null {
+  const text = header('retry-after')
+  if (!text) return null
+  // Some proxies send fractions.
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text)
+  // The clock of this device may be wrong.
+  const sentAt = Date.parse(header('date') ?? '') || Date.now()
+  const seconds = (Date.parse(text) - sentAt) / 1000
+  return Number.isNaN(seconds) ? null : Math.max(0, seconds)
+}

@@ -2,8 +2,10 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
+import { retryAfter as inBrowser } from '../../clients/browser/retry-after.ts'
 import { isPassing } from '../../clients/cli/api.ts'
 import { ApiError, createClient } from '../../clients/sdk/index.ts'
+import { retryAfter } from '../../clients/sdk/retryable.ts'
 import { FAILURES } from '../../drivers/ai/interface.ts'
 
 t.test('a failure of AI that stays is asked once, by SDK and CLI, and one that passes again', async (t) => {
@@ -26,5 +28,27 @@ t.test('a failure of AI that stays is asked once, by SDK and CLI, and one that p
     t.match(error, { code: 'upstream_error', reason: name })
     t.equal(asked, passing ? 2 : 1, name)
     t.equal(isPassing(502, 'upstream_error', name), passing, `${name}, CLI`)
+  }
+})
+
+t.test('Retry-After is a number or a date, and the clock of the server counts', async (t) => {
+  const date = 'Wed, 25 Nov 2026 12:00:30 GMT'
+  const now = Date.now()
+  for (const [headers, seconds] of [
+    [{}, null],
+    [{ 'retry-after': '' }, null],
+    [{ 'retry-after': '12' }, 12],
+    [{ 'retry-after': '0.5' }, 0.5],
+    [{ 'retry-after': 'soon' }, null],
+    [{ 'retry-after': '-1' }, 0],
+    [{ 'retry-after': date, date: 'Wed, 25 Nov 2026 12:00:00 GMT' }, 30],
+    [{ 'retry-after': date, date: 'Wed, 25 Nov 2026 12:01:00 GMT' }, 0],
+    [{ 'retry-after': new Date(now + 3_600_000).toUTCString(), date: 'today' }, 3600],
+  ] as [Record<string, string>, number | null][]) {
+    const found = retryAfter((name) => headers[name])
+    if (headers.date !== 'today') t.equal(inBrowser({ headers: new Headers(headers) }), found)
+    if (seconds === null) t.equal(found, null, JSON.stringify(headers))
+    else t.ok(found !== null && Math.abs(found - seconds) < 60, `${JSON.stringify(headers)}: ${found}`)
+    if (headers.date !== 'today' && found !== null) t.equal(found, seconds)
   }
 })

@@ -1,3 +1,4 @@
+import { retryAfter } from '../retry-after.ts'
 import { SaveError } from './types.ts'
 import type { Encoded } from './values.ts'
 
@@ -178,12 +179,7 @@ function versionOf({ headers }: Response): number | null {
   return Number(headers.get(VERSION_HEADER) ?? tag?.[1]) || null
 }
 
-/** `Retry-After` is a number of seconds or a date (RFC 9110, section 10.2.3). */
-function retryAfterMs({ headers }: Response): number {
-  const text = headers.get('retry-after') ?? '0'
-  const ms = /^\d+$/.test(text) ? 1000 * Number(text) : Date.parse(text) - Date.parse(headers.get('date') ?? '')
-  return Math.min(Math.max(0, ms || 0), LONGEST_RETRY_AFTER_MS)
-}
+const retryAfterMs = (answer: Response): number => Math.min(1000 * (retryAfter(answer) ?? 0), LONGEST_RETRY_AFTER_MS)
 
 const addressOf = (key: string): string => `/__service/saves/${key}`
 

@@ -1,3 +1,4 @@
+import { retryAfter } from '../retry-after.ts'
 import { ScorePlayer } from './player.ts'
 import { newId, type Queued, ScoreQueue } from './queue.ts'
 import { type ListOptions, ScoreError, type ScoreList, type Submitted } from './types.ts'
@@ -139,9 +140,9 @@ async function ask<Answer>(url: string, init?: RequestInit): Promise<Answer> {
   // Proxies, hotels' networks and a game's own service worker answer in the place of the platform.
   if (answer.status >= 502 || answer.ok || !body?.error)
     throw new ScoreError('offline', 'The platform is not available.', null, answer.status)
-  const seconds = Number(answer.headers.get('retry-after'))
+  const seconds = retryAfter(answer)
   const { code = 'failed', message = `The platform answered with ${answer.status}.` } = body.error
-  throw new ScoreError(code, message, seconds > 0 ? Math.min(seconds, LONGEST_RETRY_S) : null, answer.status)
+  throw new ScoreError(code, message, seconds ? Math.min(seconds, LONGEST_RETRY_S) : null, answer.status)
 }
 
 /**

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
-import { backOff, isPassing, problemIn, retryAfter } from '../api.ts'
+import { backOff, isPassing, problemIn, retryAfterMs } from '../api.ts'
 import { CliError, fileReason } from '../errors.ts'
 import { ConnectionError, send, textOf, unreachable } from '../http.ts'
 import { forEach } from './concurrently.ts'
@@ -102,7 +102,7 @@ export async function uploadBody(url: string, { name, headers, body, signal }: U
     if (answer.status < 300) return null
     const { code, message } = problemIn(text) ?? { code: 'failed', message: `it was answered with ${answer.status}` }
     const error = new CliError(`${name} was not taken: ${message}`, { code, ...hintFor(answer.status, code, name) })
-    return { error, passing: isPassing(answer.status, code), afterMs: retryAfter(answer) }
+    return { error, passing: isPassing(answer.status, code), afterMs: retryAfterMs(answer) }
   } catch (error) {
     if (signal?.aborted || error instanceof CliError) throw error
     if (error instanceof ConnectionError) return { error: unreachable(new URL(url).origin, error), passing: true }

@@ -60,9 +60,10 @@ export const saveRoutes =
     const constraints = { origin } as const
     const tags = ['saves']
     app.decorateRequest('saveOwner', null)
+    const date = httpDates()
     app.addHook('onRequest', (_request, reply, done) => {
       // Scripts compare times of devices, whose clocks may be wrong, with times of saves.
-      reply.headers(HEADERS).header('date', app.clock.now().toUTCString())
+      reply.headers(HEADERS).header('date', date(app.clock.now()))
       done()
     })
     // A hook of the route, since it runs after the check of the route's `auth`.
@@ -201,6 +202,17 @@ export const saveRoutes =
       )
     })
   }
+
+/** Returns a function that formats a time as an HTTP date, which stays the same for a second. */
+function httpDates(): (now: Date) => string {
+  let second = 0
+  let text = ''
+  return (now) => {
+    const current = Math.floor(now.getTime() / 1000)
+    if (current !== second) [second, text] = [current, now.toUTCString()]
+    return text
+  }
+}
 
 const versionHeaders = (version: number) => ({ etag: etagOf(version), [VERSION_HEADER]: version })
 

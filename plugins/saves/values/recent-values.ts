@@ -16,7 +16,7 @@ interface Entry {
  */
 export class RecentValues {
   readonly #maxBytes: number
-  /** In the order of their last use. */
+  /** In the order of their last use, once half of the bytes are in use. */
   readonly #entries = new Map<string, Entry>()
   #bytes = 0
 
@@ -33,7 +33,8 @@ export class RecentValues {
   get(owner: SaveOwner, key: string): Entry | undefined {
     const name = nameOf(owner, key)
     const entry = this.#entries.get(name)
-    if (!entry) return undefined
+    // The order matters only near the limit, and to move an entry takes longer than to find it.
+    if (!entry || this.#bytes < this.#maxBytes / 2) return entry
     this.#entries.delete(name)
     this.#entries.set(name, entry)
     return entry

@@ -55,7 +55,8 @@ t.test('something else than a platform is said as such, and not asked again', as
 t.test('the first request with a key that is still under way is waited for', async (t) => {
   const { api, seen, answer } = await serving(t)
   const busy = json({ error: { code: 'conflict', message: 'under way' } }, 409, { 'retry-after': '0' })
-  answer(...Array.from({ length: 7 }, () => busy), json({ id: 1 }))
+  const past = { 'retry-after': new Date(0).toUTCString() }
+  answer(json({}, 409, past), ...Array.from({ length: 6 }, () => busy), json({ id: 1 }))
   t.same(await api.post('/api/ai/generate', {}, PAID), { id: 1 })
   t.equal(seen.length, 8, 'more often than a failure')
   for (const [script, options] of [
