@@ -75,7 +75,7 @@ async function approve(client: Client, baseUrl: string, { browser, label }: Opti
     signal,
     invite({ userCode, page, pageWithCode, expiresInSeconds }) {
       const code = terminal.styleNote('bold', userCode)
-      terminal.note(`Approve this sign-in in your browser. It shows the code ${code}\n`)
+      terminal.note(`Allow this sign-in in your browser. It shows the code ${code}\n`)
       terminal.note(`  ${terminal.styleNote('cyan', pageWithCode)}\n`)
       const other = `On another device: ${page}, code ${userCode}`
       terminal.note(`${other}\nWaiting up to ${Math.round(expiresInSeconds / 60)} minutes; Ctrl-C stops it.`)

@@ -48,6 +48,8 @@ export async function migrate(
   { log, clock, moving = false }: { log: Pick<FastifyBaseLogger, 'info'>; clock: Clock; moving?: boolean },
 ): Promise<void> {
   const ordered = inOrder(migrations)
+  let isNew = false
+  let missing: Migration[] = []
   await driver.migrate(async (em) => {
     const run = (sql: string, parameters: unknown[] = []) => em.execute(sql, parameters, 'run')
     await run(
@@ -55,16 +57,19 @@ export async function migrate(
     )
     const applied = await appliedNames(em)
     refuseUnknown(applied, ordered, moving)
-    for (const migration of ordered) {
-      if (applied.has(migration.name)) continue
+    isNew = applied.size === 0
+    missing = ordered.filter(({ name }) => !applied.has(name))
+    for (const migration of missing) {
       for (const statement of migration[driver.dialect]) await run(statement)
       await run(`insert into ${MIGRATIONS_TABLE} (name, applied_at) values (?, ?)`, [
         migration.name,
         clock.now().getTime(),
       ])
-      log.info({ migration: migration.name }, 'database migrated')
     }
   })
+  // A first start has one line for all of them, so that its set-up link stays in sight.
+  if (isNew) log.info({ migrations: missing.length }, 'database created')
+  else if (missing.length > 0) log.info({ migrations: missing.map(({ name }) => name) }, 'database migrated')
 }
 
 /**
