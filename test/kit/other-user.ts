@@ -7,7 +7,7 @@ import { until } from './until.ts'
 import { endWithParent } from './watchdog.ts'
 
 /**
- * Opens a shell in the empty home folder of another user, who may write nothing else. Each `enter` is a group of lines, and
+ * Opens a shell in the empty home folder of another user (nobody), who may write nothing else. Each `enter` is a group of lines, and
  * begins in the home folder.
  *
  * @param commands programs of the user by name, as shell scripts
@@ -20,7 +20,7 @@ export function openHome(
   const bin = temporaryFolder(t)
   for (const folder of [home, bin]) chmodSync(folder, 0o755)
   for (const [name, script] of Object.entries(commands)) writeFileSync(join(bin, name), script, { mode: 0o755 })
-  const user = ['--unshare-user', '--uid', '1234', '--gid', '1234']
+  const user = ['--unshare-user', '--uid', '65534', '--gid', '65534']
   const files = ['--ro-bind', '/', '/', '--proc', '/proc', '--dev', '/dev', '--bind', home, '/mnt', '--chdir', '/mnt']
   const shell = spawn('bwrap', [...user, ...files, '--die-with-parent', '/bin/bash', '--noprofile', '--norc'], {
     env: { HOME: '/mnt', TMPDIR: '/mnt', PATH: `${bin}:/usr/bin:/bin`, ...env },

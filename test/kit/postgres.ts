@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { rmSync, statSync } from 'node:fs'
 import { chmod, cp, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
 import { registerHooks } from 'node:module'
-import { tmpdir, userInfo } from 'node:os'
+import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import pg from 'pg'
@@ -64,7 +64,7 @@ export async function launchPostgres({
     password: PASSWORD,
     port,
     persistent: true,
-    createPostgresUser: userInfo().uid === 0,
+    createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8', '--no-sync'],
     postgresFlags: [
       '-c',
@@ -117,7 +117,7 @@ export async function launchPostgres({
  */
 async function copyOutsidePrivateFolder(): Promise<void> {
   const main = fileURLToPath(import.meta.resolve(PACKAGE))
-  if (userInfo().uid !== 0 || ancestorsOf(main).every((folder) => statSync(folder).mode & ENTER_BY_OTHERS)) return
+  if (process.getuid?.() !== 0 || ancestorsOf(main).every((folder) => statSync(folder).mode & ENTER_BY_OTHERS)) return
   const folder = await mkdtemp(join(tmpdir(), 'gameyard-postgres-programs-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   await chmod(folder, 0o755)
