@@ -150,5 +150,5 @@ t.test('deploy/kubernetes: probes, secrets and users are those of the program an
   t.same(only('Service').spec.selector, labels)
   t.same(only('PodDisruptionBudget').spec.selector.matchLabels, labels)
   const hosts = only('Ingress').spec.rules.map(({ host }: Any) => host)
-  t.same(hosts, [new URL(config.portal.url).host, `*.${config.games.domain}`])
+  t.same(hosts, [new URL(config.portal.url).host, config.games.domain, `*.${config.games.domain}`])
 })
