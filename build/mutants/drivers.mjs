@@ -1,6 +1,27 @@
 /** Mistakes in drivers. The conformance suites should detect most of them. */
 export default [
   {
+    name: 'the name of a prepared statement means another statement on another node',
+    in: 'drivers/database',
+    find: 'name: statementName(sql)',
+    replace: "name: 'gameyard_' + this.#statements.size",
+    tests: ['drivers/database/postgres-pooler'],
+  },
+  {
+    name: 'a pooler that shares by transaction is taken for a server',
+    in: 'drivers/database',
+    find: "if (!(await this.#pooler.allowsNames())) this.#stopNaming('info')",
+    replace: '',
+    tests: ['drivers/database/postgres-pooler'],
+  },
+  {
+    name: 'a node that stops writing stops others behind the same pooler',
+    in: 'drivers/database',
+    find: "begin ? 'begin read only' : 'rollback'",
+    replace: "begin ? 'set session characteristics as transaction read only' : 'rollback'",
+    tests: ['drivers/database/postgres-pooler'],
+  },
+  {
     name: 'a mail server that refuses the greeting costs a player the message',
     in: 'drivers/mail',
     find: 'if (responseCode >= 500 && isAboutMessage)',

@@ -6,7 +6,8 @@ import { Secret } from '../../core/config.ts'
 import { defineDriver } from '../../core/driver.ts'
 import { isPlatformError, StartupError } from '../../core/errors.ts'
 import { BackupUnsupported, type DatabaseDriver, type Entity, type Parameter, type Statements } from './interface.ts'
-import { entityTypes, PreparedStatements, RetryingPool, TranslatingDialect } from './postgres-pool.ts'
+import { entityTypes, PreparedStatements, RetryingPool, TranslatingDialect, translated } from './postgres-pool.ts'
+import { PoolerCheck } from './postgres-pooler.ts'
 
 const PostgresConfig = Type.Object(
   {
@@ -41,6 +42,8 @@ class PostgresDatabase implements DatabaseDriver {
   readonly shared = true
   readonly #pool: RetryingPool
   readonly #statements: PreparedStatements
+  readonly #pooler: PoolerCheck
+  readonly #log: FastifyBaseLogger
   readonly #address: string
   readonly #database: string
   #orm!: MikroORM
@@ -64,10 +67,13 @@ class PostgresDatabase implements DatabaseDriver {
     this.#pool.on('error', lost)
     this.#pool.on('connect', (client) => client.on('error', lost))
     this.#statements = new PreparedStatements(this.#pool)
+    this.#pooler = new PoolerCheck(this.#pool, this.#address)
+    this.#log = log
   }
 
   async open(entities: Entity[]): Promise<MikroORM> {
     await this.#check()
+    if (!(await this.#pooler.allowsNames())) this.#stopNaming('info')
     this.#orm = await MikroORM.init<AbstractSqlDriver>({
       driver: PostgresOrmDriver,
       driverOptions: new TranslatingDialect(this.#pool),
@@ -89,6 +95,16 @@ class PostgresDatabase implements DatabaseDriver {
   async now(): Promise<Date> {
     const { rows } = await this.#pool.query<{ ms: string }>('select extract(epoch from now()) * 1000 as ms')
     return new Date(Number(rows[0]?.ms))
+  }
+
+  /** Also notices a pooler that has begun to share connections by transaction or by statement. */
+  async ping(): Promise<void> {
+    try {
+      const kept = await this.#pooler.keepsBackend()
+      if (!kept && this.#statements.named && !(await this.#pooler.allowsNames())) this.#stopNaming('warn')
+    } catch (error) {
+      throw translated(error)
+    }
   }
 
   async query(sql: string, parameters: readonly Parameter[]): Promise<object[]> {
@@ -122,6 +138,14 @@ class PostgresDatabase implements DatabaseDriver {
   async close(): Promise<void> {
     await this.#orm?.close(true)
     if (!this.#pool.ending) await this.#pool.end()
+  }
+
+  #stopNaming(level: 'info' | 'warn'): void {
+    this.#statements.stopNaming()
+    this.#log[level](
+      { database: this.#address },
+      'a pooler shares connections by transaction: statements are parsed at each execution',
+    )
   }
 
   async #check(): Promise<void> {
