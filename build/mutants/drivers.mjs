@@ -1,6 +1,27 @@
 /** Mistakes in drivers. The conformance suites should detect most of them. */
 export default [
   {
+    name: 'the bus stays at a server that has become a replica',
+    in: 'drivers/bus',
+    find: 'if (takesNoWrites(cause)) renew((cause as Error).message)',
+    replace: '',
+    tests: ['drivers/bus/redis-failover'],
+  },
+  {
+    name: 'the health check of the bus only reads',
+    in: 'drivers/bus',
+    find: "health`, '1', HEALTH))\n      await subscription",
+    replace: "health`, '1', HEALTH)).catch(() => commands.ping())\n      await subscription",
+    tests: ['drivers/bus/redis-failover'],
+  },
+  {
+    name: 'the bus stays at an address that its name has left',
+    in: 'drivers/bus',
+    find: 'if (await address.hasMoved()) renew(',
+    replace: 'if (!(await address.hasMoved())) await 0; else void (',
+    tests: ['drivers/bus/redis-failover'],
+  },
+  {
     name: 'the name of a prepared statement means another statement on another node',
     in: 'drivers/database',
     find: 'name: statementName(sql)',
