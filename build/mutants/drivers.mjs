@@ -1,6 +1,20 @@
 /** Mistakes in drivers. The conformance suites should detect most of them. */
 export default [
   {
+    name: 'sslmode=disable wins against database.ssl',
+    in: 'drivers/database',
+    find: "if (ssl === 'off' && authorities === undefined) return false",
+    replace: 'return false',
+    tests: ['drivers/certificate-authorities'],
+  },
+  {
+    name: 'an authority of the configuration turns no verification on',
+    in: 'drivers/database',
+    find: "const fromCa: Ssl = authorities === undefined ? 'off' : 'on'",
+    replace: "const fromCa: Ssl = authorities === undefined ? 'off' : 'unverified'",
+    tests: ['drivers/certificate-authorities'],
+  },
+  {
     name: 'the bus stays at a server that has become a replica',
     in: 'drivers/bus',
     find: 'if (takesNoWrites(cause)) renew((cause as Error).message)',
@@ -52,7 +66,7 @@ export default [
   {
     name: 'any certificate of a mail server is taken',
     in: 'drivers/mail',
-    find: "rejectUnauthorized: !isLocal && tls !== 'none'",
+    find: "rejectUnauthorized: (ca !== undefined || !isLocal) && tls !== 'none'",
     replace: 'rejectUnauthorized: false',
     tests: ['drivers/mail/smtp'],
   },

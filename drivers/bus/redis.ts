@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { Secret } from '../../core/config.ts'
+import { Authorities, Secret } from '../../core/config.ts'
 import { defineDriver } from '../../core/driver.ts'
 import { StartupError } from '../../core/errors.ts'
 import { type Bus, BusUnavailable } from './interface.ts'
@@ -95,15 +95,18 @@ export default defineDriver({
         default: 'gameyard:',
         description: 'Begins every key and channel; installations that share one Redis need different ones.',
       }),
+      ca: Authorities('the Redis server'),
     },
     { additionalProperties: false },
   ),
 
-  async create({ url, keyPrefix }, { clock, log }): Promise<Bus> {
+  async create({ url, keyPrefix, ca }, { clock, log }): Promise<Bus> {
     if (!/^rediss?:\/\/./.test(url) || !URL.canParse(url))
       throw new StartupError(
         'bus.url is no Redis address: write redis://host:6379 or rediss://host:6379. Addresses of a Sentinel or of a Redis Cluster are not supported.',
       )
+    if (ca !== undefined && !url.startsWith('rediss:'))
+      throw new StartupError('bus.ca is for a connection by TLS, and bus.url has none: write rediss://host:6379.')
     const { createClient } = await import('redis') // The import takes 100 ms, so only this driver loads it.
 
     const { host, hostname } = new URL(url) // omits user and password
@@ -118,6 +121,7 @@ export default defineDriver({
         maintNotifications: 'disabled',
         pingInterval: SILENCE_MS / 2,
         socket: {
+          ...(ca === undefined ? {} : { tls: true, ca }),
           connectTimeout: SILENCE_MS,
           socketTimeout: SILENCE_MS,
           // The start fails if the first connection does; later reconnects are retried as long as the process runs.
@@ -156,9 +160,10 @@ export default defineDriver({
     } catch (error) {
       const said = error instanceof Error ? error.message : String(error)
       const reason = takesNoWrites(error) ? `it takes no writes: ${said}` : said
-      throw new StartupError(`The Redis bus at ${host} can't be used (${reason}): start it, or correct bus.url.`, {
-        cause: error,
-      })
+      const fix = /certificate/i.test(said)
+        ? 'name the server as in its certificate, and the authority with bus.ca: { file: ca.pem }'
+        : 'start it, or correct bus.url'
+      throw new StartupError(`The Redis bus at ${host} can't be used (${reason}): ${fix}.`, { cause: error })
     }
     open = true
 

@@ -2,12 +2,13 @@ import { PostgreSqlDriver } from '@mikro-orm/postgresql'
 import { type AbstractSqlDriver, type DriverException, MikroORM, type SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyBaseLogger } from 'fastify'
 import Type, { type Static } from 'typebox'
-import { Secret } from '../../core/config.ts'
+import { Authorities, Secret } from '../../core/config.ts'
 import { defineDriver } from '../../core/driver.ts'
 import { isPlatformError, StartupError } from '../../core/errors.ts'
 import { BackupUnsupported, type DatabaseDriver, type Entity, type Parameter, type Statements } from './interface.ts'
 import { entityTypes, PreparedStatements, RetryingPool, TranslatingDialect, translated } from './postgres-pool.ts'
 import { PoolerCheck } from './postgres-pooler.ts'
+import { takeTls } from './postgres-tls.ts'
 
 const PostgresConfig = Type.Object(
   {
@@ -15,8 +16,10 @@ const PostgresConfig = Type.Object(
     poolSize: Type.Integer({ default: 10, minimum: 2, maximum: 500, description: 'Connections of each machine.' }),
     ssl: Type.Union([Type.Literal('off'), Type.Literal('on'), Type.Literal('unverified')], {
       default: 'off',
-      description: "on: encrypted, with the server's certificate checked. unverified: encrypted, unchecked.",
+      description:
+        "on: encrypted, with the server's certificate checked. unverified: encrypted, unchecked. The stricter of this and of sslmode in the address counts.",
     }),
+    ca: Authorities('the database server'),
   },
   { additionalProperties: false },
 )
@@ -48,18 +51,20 @@ class PostgresDatabase implements DatabaseDriver {
   readonly #database: string
   #orm!: MikroORM
 
-  constructor({ url, poolSize, ssl }: Static<typeof PostgresConfig>, log: FastifyBaseLogger) {
-    const { host, pathname, username } = parsed(url)
+  constructor({ url, poolSize, ssl, ca }: Static<typeof PostgresConfig>, log: FastifyBaseLogger) {
+    const address = parsed(url)
+    const tls = takeTls(address, { ssl, ca })
+    const { host, pathname, username } = address
     this.#address = host + pathname
     this.#database = decodeURIComponent(pathname.slice(1) || username)
     this.#pool = new RetryingPool({
-      connectionString: url,
+      connectionString: address.href,
       max: poolSize,
       application_name: 'gameyard',
       connectionTimeoutMillis: CONNECT_MS,
       keepAlive: true,
       types: entityTypes(),
-      ...(ssl === 'off' ? {} : { ssl: { rejectUnauthorized: ssl === 'on' } }),
+      ssl: tls,
     })
     // A connection that the server drops emits its error here; without a listener the error would end the process. The
     // running statement fails by itself, and the pool opens a new connection for the next one.
@@ -156,10 +161,13 @@ class PostgresDatabase implements DatabaseDriver {
       )
       version = rows[0]?.version ?? 0
     } catch (error) {
-      throw new StartupError(
-        `The database at ${this.#address} can't be used (${(error as Error).message || (error as { code?: string }).code}); check database.url.`,
-        { cause: error },
-      )
+      const { message, code = '' } = error as { message: string; code?: string }
+      const fix = /CERT|UNABLE_TO_VERIFY|ALTNAME/.test(code)
+        ? 'name the server as in its certificate, and the authority with database.ca: { file: ca.pem }'
+        : 'check database.url'
+      throw new StartupError(`The database at ${this.#address} can't be used (${message || code}); ${fix}.`, {
+        cause: error,
+      })
     }
     if (version < OLDEST_POSTGRES)
       throw new StartupError(
