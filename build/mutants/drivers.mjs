@@ -1,6 +1,20 @@
 /** Mistakes in drivers. The conformance suites should detect most of them. */
 export default [
   {
+    name: 'a role without rights on the schema is noticed in the middle of the migrations',
+    in: 'drivers/database',
+    find: 'if (!facts.migrated && !facts.may_create) return missingRight(schema, role)',
+    replace: '',
+    tests: ['drivers/database/postgres-requirements'],
+  },
+  {
+    name: 'a wrong search_path begins an empty platform',
+    in: 'drivers/database',
+    find: 'if (!found && elsewhere?.[0] !== undefined)',
+    replace: 'if (found && elsewhere?.[0] !== undefined)',
+    tests: ['drivers/database/postgres-requirements'],
+  },
+  {
     name: 'sslmode=disable wins against database.ssl',
     in: 'drivers/database',
     find: "if (ssl === 'off' && authorities === undefined) return false",

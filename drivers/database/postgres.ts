@@ -8,6 +8,7 @@ import { isPlatformError, StartupError } from '../../core/errors.ts'
 import { BackupUnsupported, type DatabaseDriver, type Entity, type Parameter, type Statements } from './interface.ts'
 import { entityTypes, PreparedStatements, RetryingPool, TranslatingDialect, translated } from './postgres-pool.ts'
 import { PoolerCheck } from './postgres-pooler.ts'
+import { checkRequirements, missingRight } from './postgres-requirements.ts'
 import { takeTls } from './postgres-tls.ts'
 
 const PostgresConfig = Type.Object(
@@ -24,10 +25,10 @@ const PostgresConfig = Type.Object(
   { additionalProperties: false },
 )
 
-const OLDEST_POSTGRES = 14
-
 /** Maximum wait for a connection, in ms: a new one to a server that does not answer, or a free one of the pool. */
 const CONNECT_MS = 5000
+
+const INSUFFICIENT_PRIVILEGE = '42501'
 
 /** An arbitrary number, the same in every process. The holder of this lock migrates. */
 const MIGRATION_LOCK = 7_305_804_402
@@ -91,10 +92,20 @@ class PostgresDatabase implements DatabaseDriver {
   }
 
   async migrate(work: (em: SqlEntityManager) => Promise<void>): Promise<void> {
-    await this.#orm.em.fork().transactional(async (em) => {
-      await em.execute('select pg_advisory_xact_lock(?)', [MIGRATION_LOCK])
-      await work(em)
-    })
+    try {
+      await this.#orm.em.fork().transactional(async (em) => {
+        await em.execute('select pg_advisory_xact_lock(?)', [MIGRATION_LOCK])
+        await work(em)
+      })
+    } catch (error) {
+      if ((error as { code?: string }).code !== INSUFFICIENT_PRIVILEGE) throw error
+      const place = 'select current_schema() as schema, current_user as role'
+      const [{ schema, role } = {}] = (await this.query(place, [])) as { schema?: string; role?: string }[]
+      throw new StartupError(
+        `The database at ${this.#address} ${missingRight(String(schema), String(role))}. The tables must belong to this role, too. Nothing was changed.`,
+        { cause: error },
+      )
+    }
   }
 
   async now(): Promise<Date> {
@@ -154,13 +165,10 @@ class PostgresDatabase implements DatabaseDriver {
   }
 
   async #check(): Promise<void> {
-    let version: number
     try {
-      const { rows } = await this.#pool.query<{ version: number }>(
-        "select current_setting('server_version_num')::int / 10000 as version",
-      )
-      version = rows[0]?.version ?? 0
+      await checkRequirements(this.#pool, this.#address)
     } catch (error) {
+      if (error instanceof StartupError) throw error
       const { message, code = '' } = error as { message: string; code?: string }
       const fix = /CERT|UNABLE_TO_VERIFY|ALTNAME/.test(code)
         ? 'name the server as in its certificate, and the authority with database.ca: { file: ca.pem }'
@@ -169,10 +177,6 @@ class PostgresDatabase implements DatabaseDriver {
         cause: error,
       })
     }
-    if (version < OLDEST_POSTGRES)
-      throw new StartupError(
-        `The database at ${this.#address} is PostgreSQL ${version}; Gameyard needs ${OLDEST_POSTGRES} or later.`,
-      )
   }
 }
 
