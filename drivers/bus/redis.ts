@@ -100,13 +100,11 @@ export default defineDriver({
     { additionalProperties: false },
   ),
 
-  async create({ url, keyPrefix, ca }, { clock, log }): Promise<Bus> {
-    if (!/^rediss?:\/\/./.test(url) || !URL.canParse(url))
-      throw new StartupError(
-        'bus.url is no Redis address: write redis://host:6379 or rediss://host:6379. Addresses of a Sentinel or of a Redis Cluster are not supported.',
-      )
-    if (ca !== undefined && !url.startsWith('rediss:'))
-      throw new StartupError('bus.ca is for a connection by TLS, and bus.url has none: write rediss://host:6379.')
+  check: checkAddress,
+
+  async create(config, { clock, log }): Promise<Bus> {
+    checkAddress(config)
+    const { url, keyPrefix, ca } = config
     const { createClient } = await import('redis') // The import takes 100 ms, so only this driver loads it.
 
     const { host, hostname } = new URL(url) // omits user and password
@@ -302,3 +300,13 @@ export default defineDriver({
     }
   },
 })
+
+/** @throws StartupError for an address that is none, or that `ca` contradicts */
+function checkAddress({ url, ca }: { url: string; ca?: string | undefined }): void {
+  if (!/^rediss?:\/\/./.test(url) || !URL.canParse(url))
+    throw new StartupError(
+      'bus.url is no Redis address: write redis://host:6379 or rediss://host:6379. Addresses of a Sentinel or of a Redis Cluster are not supported.',
+    )
+  if (ca !== undefined && !url.startsWith('rediss:'))
+    throw new StartupError('bus.ca is for a connection by TLS, and bus.url has none: write rediss://host:6379.')
+}

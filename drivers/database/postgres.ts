@@ -38,6 +38,9 @@ export default defineDriver({
   family: 'database',
   name: 'postgres',
   config: PostgresConfig,
+  check({ url, ssl, ca }) {
+    takeTls(parsed(url), { ssl, ca })
+  },
   create: async (config, { log }) => new PostgresDatabase(config, log),
 })
 

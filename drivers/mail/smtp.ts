@@ -33,11 +33,11 @@ export default defineDriver({
     { additionalProperties: false },
   ),
 
-  async create({ url, from, tls, ca }, { log, portalUrl }): Promise<Mail> {
-    if (!/^smtps?:\/\/./.test(url) || !URL.canParse(url))
-      throw new StartupError('mail.url is no SMTP address: write smtp://host:587 or smtps://user:password@host.')
-    if (!/^[^\r\n<>]*<[^\s@<>]+@[^\s@<>]+>$|^[^\s@<>]+@[^\s@<>]+$/.test(from))
-      throw new StartupError('mail.from is no sender: write yard@example.org or Name <yard@example.org>.')
+  check: checkOptions,
+
+  async create(config, { log, portalUrl }): Promise<Mail> {
+    checkOptions(config)
+    const { url, from, tls, ca } = config
     const { hostname, username } = new URL(url)
     const isLocal = /^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname)
     const { createTransport } = await import('nodemailer') // The import takes 60 ms, so only this driver loads it.
@@ -93,6 +93,14 @@ export default defineDriver({
     }
   },
 })
+
+/** @throws StartupError for an address or a sender that is none */
+function checkOptions({ url, from }: { url: string; from: string }): void {
+  if (!/^smtps?:\/\/./.test(url) || !URL.canParse(url))
+    throw new StartupError('mail.url is no SMTP address: write smtp://host:587 or smtps://user:password@host.')
+  if (!/^[^\r\n<>]*<[^\s@<>]+@[^\s@<>]+>$|^[^\s@<>]+@[^\s@<>]+$/.test(from))
+    throw new StartupError('mail.from is no sender: write yard@example.org or Name <yard@example.org>.')
+}
 
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/
 
