@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import type { Config } from '../core/config.ts'
+import { isInsideData } from '../core/data/backups/destination.ts'
 import type { AnyDriver, ChosenDriver, DriverFamily } from '../core/driver.ts'
 import { StartupError } from '../core/errors.ts'
 import { isAddress } from '../core/pages/legal.ts'
@@ -103,6 +104,8 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   if (!findings.sound) throw new ConfigError(findings.problems)
 
   config.dataDir = resolve(configDir, config.dataDir)
+  checkBackups(config, configDir, findings)
+  if (!findings.sound) throw new ConfigError(findings.problems)
   const { tls } = config.listen
   for (const path of ['cert', 'key', 'challenges'] as const) if (tls[path]) tls[path] = resolve(configDir, tls[path])
   return {
@@ -146,6 +149,15 @@ async function checkSchedule(schedule: string, { error }: Findings): Promise<voi
   } catch (cause) {
     error(['backup', 'schedule'], `backup.schedule: ${(cause as Error).message.replace(/\.?$/, '')}`)
   }
+}
+
+/** Scheduled backups in the data folder would be lost with it, and some would copy themselves. */
+function checkBackups({ backup, dataDir }: Config, configDir: string, { error }: Findings): void {
+  if (!backup.schedule || typeof backup.to !== 'string' || !isInsideData(resolve(configDir, backup.to), dataDir)) return
+  error(
+    ['backup', 'to'],
+    `backup.to: ${backup.to} is in the data folder; name a folder on another disk, or ${resolve(dataDir, 'backups')}`,
+  )
 }
 
 /** Resolves the files of `portal.legal` against the folder of the configuration. A missing one is an error. */

@@ -1,27 +1,6 @@
 /** Mistakes in the kernel. */
 export default [
   {
-    name: 'a foreign variable with the prefix refuses the start',
-    in: 'config',
-    find: "and is ignored', 'warning')",
-    replace: "and is ignored', 'error')",
-    tests: ['config/environment'],
-  },
-  {
-    name: 'an empty variable is a value',
-    in: 'config',
-    find: ".filter(([, text]) => text !== '')",
-    replace: '',
-    tests: ['config/environment'],
-  },
-  {
-    name: 'the rules of a driver are found at the start only',
-    in: 'config',
-    find: 'driver?.check?.(own as never)',
-    replace: '',
-    tests: ['config/errors'],
-  },
-  {
     name: 'each connection through a proxy that writes ports is another client',
     in: 'core/http',
     find: 'const address = addressIn(entry)',

@@ -18,6 +18,13 @@ const mistakes: { name: string; text: string; says: string[] }[] = [
     says: ['gameyard.yaml:1:21  backup.schedule: CronPattern: Invalid value for minute: 61'],
   },
   {
+    name: 'backups are not kept in the data folder',
+    text: 'dataDir: /srv/yard\nbackup: { schedule: 30 3 * * *, to: /srv/yard/blobs }\n',
+    says: [
+      'gameyard.yaml:2:37  backup.to: /srv/yard/blobs is in the data folder; name a folder on another disk, or /srv/yard/backups',
+    ],
+  },
+  {
     name: 'the name of a proxy is no address',
     text: 'trustProxy: [127.0.0.1, caddy]\n',
     says: [
