@@ -1,6 +1,20 @@
 /** Mistakes in the configuration, in backups, and in what a host runs. */
 export default [
   {
+    name: 'a restore that fails at the configuration leaves its data behind',
+    in: 'core/data/backups',
+    find: 'for (const path of appeared) await rm(path, { recursive: true, force: true })',
+    replace: '',
+    tests: ['core/data/backup'],
+  },
+  {
+    name: 'a platform starts on half a restore',
+    in: 'core/data',
+    find: 'if (restores.some((name) => existsSync(join(dataDir, name, MOVED_FILE))))',
+    replace: 'if (restores.length > 9)',
+    tests: ['core/data/backup'],
+  },
+  {
     name: 'a backup that a signal ends leaves the size of the data behind',
     in: 'core/data/backups',
     find: '    rmSync(this.path, { recursive: true, force: true })\n',

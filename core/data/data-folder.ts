@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { access, constants, mkdir, readdir, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Clock } from '../clock.ts'
@@ -15,6 +16,11 @@ const REASONS: Record<string, string> = {
   ENOTDIR: 'a file is in the way',
   EEXIST: 'a file is in the way',
 }
+
+/** Begins the name of the working folder of a restore into a data folder that exists (backups/restore-place.ts). */
+export const RESTORE_PREFIX = '.restore-'
+/** In the working folder: the names that are being moved into the data folder. */
+export const MOVED_FILE = 'moved.json'
 
 /** Free space below which a start would fail in its middle. */
 const START_BYTES = 4 * 1024 * 1024
@@ -44,6 +50,9 @@ export async function openDataFolder(dataDir: string): Promise<void> {
   try {
     await mkdir(dataDir, { recursive: true, mode: 0o700 })
     await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK)
+    const restores = (await readdir(dataDir)).filter((name) => name.startsWith(RESTORE_PREFIX))
+    if (restores.some((name) => existsSync(join(dataDir, name, MOVED_FILE))))
+      throw new StartupError(`A restore into ${dataDir} was interrupted: run the same command again, then start.`)
   } catch (error) {
     throw folderProblem(error as NodeJS.ErrnoException, dataDir)
   }

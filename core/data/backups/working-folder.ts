@@ -4,7 +4,7 @@ import { constants, hostname } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 
 /** The file in a working folder that says which process works there. */
-const MARK = 'under-way.json'
+export const MARK = 'under-way.json'
 /** A working folder of another machine, or of a container that is gone, counts as left behind after this time. */
 const ABANDONED_AFTER_MS = 24 * 3600 * 1000
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
@@ -57,7 +57,8 @@ async function removeAbandoned(parent: string, note: (message: string) => void):
   }
 }
 
-async function isAbandoned(path: string): Promise<boolean> {
+/** Returns whether a folder is the working folder of a process that no longer runs. */
+export async function isAbandoned(path: string): Promise<boolean> {
   const file = join(path, MARK)
   const [text, stats] = await Promise.all([readFile(file, 'utf8').catch(() => ''), lstat(file).catch(() => null)])
   if (text === '' || !stats) return false
