@@ -4,6 +4,7 @@ import { performance } from 'node:perf_hooks'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
 import type { LoadedConfig } from '../config/load.ts'
 import { printConfig } from '../config/print.ts'
 import { formatProblem } from '../config/problems.ts'
@@ -11,6 +12,7 @@ import { folderProblem } from '../core/data/data-folder.ts'
 import { createKernel, type KernelParts } from '../core/kernel.ts'
 import { createLog } from '../core/observe/log.ts'
 import { LogTail } from '../core/observe/log-tail.ts'
+import { residentBytes } from '../core/observe/resident-memory.ts'
 import type { Ports, Siblings } from '../core/origins/ports.ts'
 import type { Installation } from './installation.ts'
 
@@ -47,6 +49,7 @@ export async function createPlatform(
     telemetry?.mixin,
     siblings && { process: siblings.number },
   )
+  outliveExhaustion(log)
   for (const problem of problems) log.warn(formatProblem(problem))
   return createKernel(config, {
     plugins,
@@ -132,6 +135,18 @@ function keepTicksFast(): void {
   hook.disable()
 }
 
+/**
+ * Keeps the process alive when it may open no more files: whatever needed one has failed, and the rest goes on. Any other
+ * error that nobody handles ends it, as without this.
+ */
+function outliveExhaustion(log: Logger): void {
+  process.on('uncaughtException', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EMFILE' || error.code === 'ENFILE') return log.error({ err: error }, 'no descriptor was free')
+    console.error(error)
+    process.exit(1)
+  })
+}
+
 /** The interval between two measurements of the load. */
 const LOOK_MS = 10_000
 /** The process counts as idle below this fraction of busy time. */
@@ -150,7 +165,7 @@ export function releaseMemoryAtRest(): void {
   let released = Number.POSITIVE_INFINITY
   const release = () => {
     gc({ type: 'major', flavor: 'last-resort', execution: 'sync' })
-    released = process.memoryUsage.rss()
+    released = residentBytes() ?? Number.POSITIVE_INFINITY
   }
   setTimeout(release, 2000).unref()
   let before = performance.eventLoopUtilization()
@@ -158,6 +173,6 @@ export function releaseMemoryAtRest(): void {
     const now = performance.eventLoopUtilization()
     const { utilization } = performance.eventLoopUtilization(now, before)
     before = now
-    if (utilization < AT_REST && process.memoryUsage.rss() > released * GROWN) release()
+    if (utilization < AT_REST && (residentBytes() ?? 0) > released * GROWN) release()
   }, LOOK_MS).unref()
 }

@@ -22,8 +22,11 @@ declare module '../core/events.ts' {
 
 /** The name contains the time, so that names sort by age. */
 const NAME = /^gameyard-\d{8}T\d{6}Z\.tar$/
-/** What `gameyard backup --verify` leaves when it is killed: the unverified file, and the folders that it works in. */
-const REMAINS = /^(?:gameyard-\d{8}T\d{6}Z\.tar\.unverified(?:-\w{6})?|\.gameyard-\d{8}T\d{6}Z\.tar-\w{6})$/
+/**
+ * What `gameyard backup --verify` leaves when it is killed: the folder that it works in. Earlier versions left an
+ * unverified file and two folders.
+ */
+const REMAINS = /^(?:gameyard-\d{8}T\d{6}Z\.tar(?:-\w{6}|\.unverified(?:-\w{6})?)|\.gameyard-\d{8}T\d{6}Z\.tar-\w{6})$/
 
 /** A destination for backups. */
 interface Shelf {

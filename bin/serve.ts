@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify'
 import type { LoadedConfig } from '../config/load.ts'
 import { processCount } from '../config/processes.ts'
 import type { Config } from '../core/config.ts'
-import { StartupError } from '../core/errors.ts'
 import { gamePortProblem } from '../core/origins/game-ports.ts'
 import { portsOfGames } from '../plugins/games/index.ts'
 import { bind, joinDataFolder, listenProblem, takeDataFolder, tryListening } from './data-folder-lock.ts'
@@ -37,7 +36,6 @@ async function start(
 ): Promise<void> {
   const loaded = await loadWithPort(options)
   const { config } = loaded
-  if (config.backup.schedule) await assertSchedule(config.backup.schedule)
   const count = processCount(config, { cores: availableParallelism(), path: process.env.PATH })
   if (supervised) await serveSupervised(supervised, { loaded, options, installation })
   else if (count === null) await serveAlone({ loaded, options, installation })
@@ -188,16 +186,6 @@ async function refuseTakenPorts(
     await bind(listen.host, port).catch((error: NodeJS.ErrnoException) => {
       throw gamePortProblem(port, error)
     })
-}
-
-/** @throws StartupError when the schedule is invalid */
-async function assertSchedule(schedule: string): Promise<void> {
-  const { Cron } = await import('croner')
-  try {
-    new Cron(schedule, { paused: true })
-  } catch (error) {
-    throw new StartupError(`backup.schedule: ${(error as Error).message.replace(/\.?$/, '.')}`)
-  }
 }
 
 /** Loads the configuration and replaces port 0 by a free port, since the public addresses contain the port. */

@@ -1,4 +1,4 @@
-import { parse } from 'yaml'
+import { parse, parseDocument } from 'yaml'
 import type { Schema } from './expectation.ts'
 import { nearest } from './hints.ts'
 import type { Path } from './problems.ts'
@@ -44,36 +44,45 @@ const camelCase = (segment: string) =>
  * Reads every `SERVICE_` variable as a key of the configuration.
  *
  * @param values values of the file; where the schema allows any names, the keys of the file are recognised
- * @param report called with the variable and a sentence when the variable matches no key or its value is not YAML
+ * @param report called with the variable and a sentence when its value is not YAML, or its name is nearly that of a key;
+ *   as a warning when its name is not, since others set variables with this prefix too
  */
 export function readEnvironment(
   env: Record<string, string | undefined>,
   schema: Schema,
   values: Record<string, unknown>,
-  report: (variable: string, message: string) => void,
+  report: (variable: string, message: string, severity: 'error' | 'warning') => void,
 ): Override[] {
   const overrides: Override[] = []
   for (const [variable, text] of Object.entries(env)) {
     if (!variable.startsWith(PREFIX) || NOT_KEYS.has(variable) || text === undefined) continue
     const match = follow(variable.slice(PREFIX.length).split('__'), schema, values)
-    if (!match) report(variable, `matches no key of the configuration${hint(variable, schema)}`)
-    else if (match.path.length === 1 && match.schema.type === 'object')
-      report(variable, `names a whole section; set its keys one by one, as ${variable}__…`)
+    if (!match) {
+      const meant = nearMiss(variable, schema)
+      if (meant === undefined) report(variable, 'matches no key of the configuration, and is ignored', 'warning')
+      else report(variable, `matches no key of the configuration, did you mean ${meant}?`, 'error')
+    } else if (match.path.length === 1 && match.schema.type === 'object')
+      report(variable, `names a whole section; set its keys one by one, as ${variable}__…`, 'error')
     else {
       try {
         overrides.push({ source: variable, path: match.path, value: readValue(text, match.schema) })
       } catch (error) {
-        report(variable, `is no YAML value: ${(error as Error).message.split('\n', 1)[0]}`)
+        report(variable, `is no YAML value: ${(error as Error).message.split('\n', 1)[0]}`, 'error')
       }
     }
   }
   return overrides
 }
 
-/** Reads a string as it is, so that a password of digits does not become a number; parses any other type as YAML. */
+/**
+ * Reads a string as it is, so that a password of digits does not become a number; parses any other type as YAML. A `#`
+ * begins no comment, as it would in a file.
+ */
 function readValue(text: string, schema: Schema): unknown {
   if (schema.secret && /^\s*\{\s*(file|env)\s*:/.test(text)) return parse(text)
-  return schema.type === 'string' ? text : parse(text, { logLevel: 'error' })
+  if (schema.type === 'string') return text
+  const value = parse(text, { logLevel: 'error' })
+  return parseDocument(text, { logLevel: 'silent' }).contents?.comment ? text : value
 }
 
 function follow(segments: string[], schema: Schema, values: unknown): { path: Path; schema: Schema } | null {
@@ -94,9 +103,11 @@ function openSchema({ patternProperties, additionalProperties }: Schema): Schema
   return pattern ?? (additionalProperties === true ? { additionalProperties: true } : additionalProperties || undefined)
 }
 
-function hint(variable: string, schema: Schema): string {
-  const meant = nearest(variable, [...NOT_KEYS, ...keyPaths(schema).map(variableFor)])
-  return meant === undefined ? '' : `, did you mean ${meant}?`
+/** Returns the variable that was meant, if another name is nearly the same apart from the prefix. */
+function nearMiss(variable: string, schema: Schema): string | undefined {
+  const names = [...NOT_KEYS, ...keyPaths(schema).map(variableFor)].map((name) => name.slice(PREFIX.length))
+  const meant = nearest(variable.slice(PREFIX.length), names, { share: 4 })
+  return meant === undefined ? undefined : PREFIX + meant
 }
 
 /** Lists every key of a schema that holds a value. */

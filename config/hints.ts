@@ -9,12 +9,12 @@ const letters = (word: string) => [...plain(word)].sort().join('')
 const distance = (word: string, candidate: string) =>
   letters(word) === letters(candidate) ? Number(plain(word) !== plain(candidate)) : leven(plain(word), plain(candidate))
 
-/** Returns the most similar candidate; at most a third of its letters may differ. */
-export function nearest(word: string, candidates: Iterable<string>): string | undefined {
+/** Returns the most similar candidate; at most a part of its letters may differ, by default a third. */
+export function nearest(word: string, candidates: Iterable<string>, { share = 3 } = {}): string | undefined {
   let best: string | undefined
   let shortest = Number.POSITIVE_INFINITY
   for (const candidate of candidates) {
-    const limit = Math.max(1, Math.floor(candidate.length / 3))
+    const limit = Math.max(1, Math.floor(candidate.length / share))
     const changes = distance(word, candidate)
     if (changes <= limit && changes < shortest) {
       best = candidate

@@ -2,7 +2,9 @@ import { readFileSync, statSync } from 'node:fs'
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import type { Config } from '../core/config.ts'
-import type { ChosenDriver, DriverFamily } from '../core/driver.ts'
+import { isInsideData } from '../core/data/backups/destination.ts'
+import type { AnyDriver, ChosenDriver, DriverFamily } from '../core/driver.ts'
+import { StartupError } from '../core/errors.ts'
 import { isAddress } from '../core/pages/legal.ts'
 import type { Plugin } from '../core/plugin.ts'
 import { normaliseAddresses } from './addresses.ts'
@@ -62,7 +64,9 @@ const DEFAULT_FILE = 'gameyard.yaml'
  * @throws StartupError when plugins contradict each other
  */
 export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
-  const { cwd, env } = options
+  const { cwd } = options
+  // An empty variable is one that is not set: files for containers often have a line for each.
+  const env = Object.fromEntries(Object.entries(options.env).filter(([, text]) => text !== ''))
   const source = openSource(options)
   if (source && source.problems.length > 0) throw new ConfigError(source.problems)
   const configDir = source ? dirname(resolve(cwd, source.name)) : cwd
@@ -75,8 +79,8 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const plugins = await choosePlugins(options.plugins, around)
   const schema = assembleSchema(drivers, plugins)
 
-  const variables = readEnvironment(env, schema, values, (variable, message) =>
-    findings.problems.push({ severity: 'error', key: '', message: `${variable} ${message}`, source: null }),
+  const variables = readEnvironment(env, schema, values, (variable, message, severity) =>
+    findings.problems.push({ severity, key: '', message: `${variable} ${message}`, source: null }),
   )
   for (const override of [...variables, ...(options.overrides ?? [])]) {
     findings.comesFrom(override.source, override.path)
@@ -90,29 +94,70 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const config = validate(schema, values, [], {
     report: findings.error,
     secret: (path, pointer) =>
-      fetchSecret(pointer, { configDir, env, warn: (message) => findings.warning(path, message) }),
+      fetchSecret(pointer, { configDir, env: options.env, warn: (message) => findings.warning(path, message) }),
   }) as Config
   checkRules(config, findings)
+  if (config.backup?.schedule) await checkSchedule(config.backup.schedule, findings)
   findLegalTexts(config, configDir, findings)
+  if (!findings.sound) throw new ConfigError(findings.problems)
+  for (const { family, driver } of drivers) checkDriver(driver, ownKeysOf(config, family), { family, findings })
   if (!findings.sound) throw new ConfigError(findings.problems)
 
   config.dataDir = resolve(configDir, config.dataDir)
+  checkBackups(config, configDir, findings)
+  if (!findings.sound) throw new ConfigError(findings.problems)
   const { tls } = config.listen
   for (const path of ['cert', 'key', 'challenges'] as const) if (tls[path]) tls[path] = resolve(configDir, tls[path])
   return {
     config,
     plugins: plugins.filter(({ enabled }) => enabled).map(({ plugin }) => plugin),
     drivers: Object.fromEntries(
-      drivers.map(({ family, driver }) => {
-        const { driver: _name, ...own } = config[family.name] as Record<string, unknown>
-        return [family.name, { driver, config: own } as ChosenDriver]
-      }),
+      drivers.map(({ family, driver }) => [family.name, { driver, config: ownKeysOf(config, family) } as ChosenDriver]),
     ),
     file: source?.name ?? null,
     configDir,
     problems: findings.problems,
     schema,
   }
+}
+
+/** Returns the section of a driver family without the name of the driver. */
+function ownKeysOf(config: Config, family: DriverFamily): Record<string, unknown> {
+  const { driver: _name, ...own } = config[family.name] as Record<string, unknown>
+  return own
+}
+
+/** Checks what the schema of a driver can't say. */
+function checkDriver(
+  driver: AnyDriver | null,
+  own: Record<string, unknown>,
+  { family, findings }: { family: DriverFamily; findings: Findings },
+): void {
+  try {
+    driver?.check?.(own as never)
+  } catch (error) {
+    if (!(error instanceof StartupError)) throw error
+    findings.error([family.name], error.message)
+  }
+}
+
+/** Checks that a schedule is one. */
+async function checkSchedule(schedule: string, { error }: Findings): Promise<void> {
+  const { Cron } = await import('croner')
+  try {
+    new Cron(schedule, { paused: true })
+  } catch (cause) {
+    error(['backup', 'schedule'], `backup.schedule: ${(cause as Error).message.replace(/\.?$/, '')}`)
+  }
+}
+
+/** Scheduled backups in the data folder would be lost with it, and some would copy themselves. */
+function checkBackups({ backup, dataDir }: Config, configDir: string, { error }: Findings): void {
+  if (!backup.schedule || typeof backup.to !== 'string' || !isInsideData(resolve(configDir, backup.to), dataDir)) return
+  error(
+    ['backup', 'to'],
+    `backup.to: ${backup.to} is in the data folder; name a folder on another disk, or ${resolve(dataDir, 'backups')}`,
+  )
 }
 
 /** Resolves the files of `portal.legal` against the folder of the configuration. A missing one is an error. */

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { compile } from '@fastify/proxy-addr'
 import type { Config } from '../core/config.ts'
 import type { Findings } from './findings.ts'
 import { isMapping } from './validate.ts'
@@ -24,6 +25,10 @@ export function checkRules(config: Config, { error, warning }: Pick<Findings, 'e
       ['trustProxy'],
       'trustProxy: true lets anyone choose the address they seem to come from; name the addresses of your proxy instead',
     )
+  checkProxies(config, error)
+  const { host } = config.listen ?? {}
+  if (host && !isIP(host) && !/^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(host))
+    error(['listen', 'host'], `listen.host: ${host} is no address; the port is listen.port`)
   checkTls(config, error)
   checkProcesses(config, error)
   const elsewhere = [config.database, config.storage].map((family) => (family as { driver?: string })?.driver)
@@ -60,6 +65,21 @@ export function checkRules(config: Config, { error, warning }: Pick<Findings, 'e
       path,
       `games.domain: ${games} shares its domain with ${neighbour}, so any game could set cookies for it; use another domain for games (example-games.net beside example.org) or, where every game is trusted, set games.allowSameSite: true`,
     )
+}
+
+/** Checks that proxies are addresses. Their names would be resolved once, and containers change their addresses. */
+function checkProxies({ trustProxy }: Config, error: Findings['error']): void {
+  const entries = [trustProxy].flat().flatMap((entry) => (typeof entry === 'string' ? entry.split(',') : []))
+  for (const entry of entries.map((text) => text.trim())) {
+    try {
+      compile([entry])
+    } catch {
+      error(
+        ['trustProxy'],
+        `trustProxy: ${entry} is no address; write the address of the proxy or its network, such as 172.16.0.0/12, or one of loopback, linklocal and uniquelocal`,
+      )
+    }
+  }
 }
 
 /** Checks that several processes can share what they need. */

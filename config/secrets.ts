@@ -31,7 +31,9 @@ function fromFile(file: string, warn: (message: string) => void): string {
   try {
     text = readFileSync(file, 'utf8').replace(/\r?\n$/, '')
     const open = process.platform !== 'win32' && (statSync(file).mode & 0o004) !== 0
-    if (open) warn(`everyone on this machine can read ${file}; run: chmod o-r ${file}`)
+    // The certificates of authorities are public.
+    if (open && !text.startsWith('-----BEGIN CERTIFICATE-----'))
+      warn(`everyone on this machine can read ${file}; run: chmod o-r ${file}`)
   } catch (error) {
     throw new Error(`${file} can't be read (${REASONS[(error as NodeJS.ErrnoException).code ?? ''] ?? error})`)
   }

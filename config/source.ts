@@ -1,4 +1,4 @@
-import { isAlias, isMap, isSeq, LineCounter, type Node, type Pair, parseDocument } from 'yaml'
+import { isAlias, isMap, isSeq, LineCounter, type Node, type Pair, parseDocument, visit } from 'yaml'
 import type { Path, Problem } from './problems.ts'
 
 /** A parsed configuration file with its values and their positions. */
@@ -22,17 +22,28 @@ export function readSource(name: string, text: string): Source {
     return { line: Math.max(line, 1), column: Math.max(col, 1) }
   }
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, stringKeys: true })
-  const problems: Problem[] = [...document.errors, ...document.warnings].map((error) => ({
+  const problem = (message: string, offset: number): Problem => ({
     severity: 'error',
     key: '',
-    message: SENTENCES[error.code] ?? `this is not YAML: ${error.message}`,
+    message,
     source: name,
-    ...place(error.pos[0]),
-  }))
+    ...place(offset),
+  })
+  const problems: Problem[] = []
+  visit(document, {
+    // A schedule without quotes is no alias that its author wanted.
+    Alias: (_key, node) => {
+      if (!node.resolve(document)) problems.push(problem(UNQUOTED, node.range?.[0] ?? 0))
+    },
+  })
+  for (const error of [...document.errors, ...document.warnings]) {
+    const found = problem(SENTENCES[error.code] ?? `this is not YAML: ${error.message}`, error.pos[0])
+    // What follows on the line of an error is a consequence of it.
+    if (!problems.some(({ line }) => line === found.line)) problems.push(found)
+  }
   const root = document.contents
   if (root !== null && !isMap(root)) {
-    const message = 'expected a mapping of sections, such as `listen: { port: 8080 }`'
-    problems.push({ severity: 'error', key: '', message, source: name, ...place(root.range?.[0] ?? 0) })
+    problems.push(problem('expected a mapping of sections, such as `listen: { port: 8080 }`', root.range?.[0] ?? 0))
   }
 
   function position(path: Path, at: 'key' | 'value') {
@@ -57,8 +68,11 @@ export function readSource(name: string, text: string): Source {
   return { name, values, problems, position }
 }
 
+const UNQUOTED = 'a value that begins with * needs quotes, such as schedule: "*/30 * * * *"'
+
 const SENTENCES: Record<string, string> = {
   DUPLICATE_KEY: 'this key stands twice in the same mapping; keep one',
   TAB_AS_INDENT: 'indent with spaces, not tabs',
+  BAD_SCALAR_START: 'a value that begins with this character needs quotes',
   NON_STRING_KEY: 'a key must be plain text',
 }

@@ -10,6 +10,14 @@ export const Section = <Properties extends TProperties>(
 export const Secret = (options: { description: string; default?: string; minLength?: number }) =>
   Type.String({ ...options, secret: true })
 
+/** Declares certificates in PEM that are trusted instead of those of the system: the text, or `{ file }` or `{ env }`. */
+export const Authorities = (whose: string) =>
+  Type.Optional(
+    Secret({
+      description: `Certificates of the authorities of ${whose}, in PEM, instead of those of the system: { file: ca.pem }.`,
+    }),
+  )
+
 /** The address and credentials of an S3 bucket. */
 export const bucketKeys = {
   endpoint: Type.Optional(
@@ -19,6 +27,7 @@ export const bucketKeys = {
   bucket: Type.String({ minLength: 3, maxLength: 63, description: 'Name of the bucket; it must exist.' }),
   accessKeyId: Type.String({ minLength: 1, description: 'Access key.' }),
   secretAccessKey: Secret({ description: 'Secret of the access key.' }),
+  ca: Authorities('the S3 server'),
   forcePathStyle: Type.Boolean({ default: false, description: 'Bucket in the path: most servers but AWS need it.' }),
   prefix: Type.String({
     default: '',

@@ -39,6 +39,13 @@ export interface Driver<Schema extends TObject = TObject, Instance = unknown> {
   name: string
   /** Schema of the driver's section of the configuration; it refuses unknown keys. */
   config: Schema
+  /**
+   * Checks what the schema can't say, such as keys that contradict each other, without connecting to anything. `create`
+   * makes the same checks. `gameyard config check` and every start call it.
+   *
+   * @throws StartupError with one sentence that begins with the key
+   */
+  check?(config: Static<Schema>): void
   create(config: Static<Schema>, context: DriverContext): Promise<Instance>
 }
 
@@ -61,7 +68,10 @@ export interface DriverFamily {
 }
 
 /** A driver of any family and configuration. */
-export type AnyDriver = Omit<Driver, 'create'> & { create(config: never, context: DriverContext): Promise<unknown> }
+export type AnyDriver = Omit<Driver, 'create' | 'check'> & {
+  check?(config: never): void
+  create(config: never, context: DriverContext): Promise<unknown>
+}
 
 /** A driver that the configuration selects, with its validated section. */
 export interface ChosenDriver {

@@ -12,7 +12,7 @@ import { type Clock, systemClock } from './clock.ts'
 import type { Config } from './config.ts'
 import { backUpBeforeMigration } from './data/backups/migration-backup.ts'
 import type { FileSource } from './data/built-files.ts'
-import { assertClockNotBehind, assertClocksAgree, openDataFolder } from './data/data-folder.ts'
+import { assertClockNotBehind, assertClocksAgree, assertRoom, openDataFolder } from './data/data-folder.ts'
 import type { DatabaseDriver } from './data/database.ts'
 import { KeyRings } from './data/key-rings.ts'
 import { Keys } from './data/keys.ts'
@@ -115,6 +115,7 @@ async function start(config: Config, parts: KernelParts, cleanups: CleanupStack)
   cleanups.add(() => files?.close())
 
   // 3. Storage: the data folder, the keys, the drivers, then the database, which is not written yet.
+  await assertRoom(config.dataDir)
   dataLock = await parts.takeDataFolder?.()
   await openDataFolder(config.dataDir)
   // Only the system's clock is compared with others; an injected clock belongs to a test.

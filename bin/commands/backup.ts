@@ -1,5 +1,6 @@
-import { link, mkdtemp, rm } from 'node:fs/promises'
-import { basename, dirname, join, resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { link, rename } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { LoadedConfig } from '../../config/load.ts'
 import type { DatabaseDriver } from '../../core/data/database.ts'
@@ -19,53 +20,79 @@ export function configure(command: Command): void {
 }
 
 async function backup(file: string, options: Options): Promise<void> {
-  const [{ writeBackup }, { openDriver, describeBackup }, { mustHavePlatform }] = await Promise.all([
+  const [
+    { BackupError },
+    { writeBackup },
+    { isInsideData },
+    { WorkingFolder },
+    { openDriver, describeBackup },
+    { mustHavePlatform },
+  ] = await Promise.all([
+    import('../../core/data/backups/archive.ts'),
     import('../../core/data/backups/backup.ts'),
+    import('../../core/data/backups/destination.ts'),
+    import('../../core/data/backups/working-folder.ts'),
     import('../open-driver.ts'),
     import('../open-database.ts'),
   ])
   const loaded = await loadPlatformConfig(options)
   const { dataDir } = loaded.config
   await mustHavePlatform(loaded)
+  const target = resolve(file)
+  if (existsSync(target)) throw new BackupError(`${target} exists; choose another name.`)
+  if (isInsideData(target, dataDir))
+    throw new BackupError(
+      `${target} is in the data folder, which it would be a copy of; name a file on another disk, or below ${join(dataDir, 'backups')}.`,
+    )
   const driver = await openDriver<DatabaseDriver>(loaded, 'database', dataDir)
   const storage = await openDriver<Storage>(loaded, 'storage', dataDir)
   try {
-    const target = options.verify ? `${file}.unverified` : file
-    if (options.verify) await rm(target, { force: true }) // removes the remains of an interrupted run
-    const summary = await writeBackup({ driver, storage, dataDir, config: loaded.config }, target)
-    if (options.verify) await verify(loaded, target, file)
-    console.log(options.json ? JSON.stringify({ file, ...summary }) : `Wrote ${file}: ${describeBackup(summary)}.`)
+    const work = await WorkingFolder.create(`${target}-`, console.error).catch((error: NodeJS.ErrnoException) => {
+      throw new BackupError(`${dirname(target)} can't be written to (${error.code}).`)
+    })
+    try {
+      const archive = join(work.path, 'backup.tar')
+      const summary = await writeBackup({ driver, storage, dataDir, config: loaded.config }, archive)
+      if (options.verify) await verify(loaded, archive, join(work.path, 'restored'))
+      await publish(archive, target)
+      console.log(options.json ? JSON.stringify({ file, ...summary }) : `Wrote ${file}: ${describeBackup(summary)}.`)
+    } finally {
+      await work.remove()
+    }
   } finally {
     await storage.close()
     await driver.close()
   }
 }
 
-/**
- * Restores a backup into a scratch folder, reads the whole database, and gives the file its name only after success.
- */
-async function verify(loaded: LoadedConfig, unverified: string, file: string): Promise<void> {
+/** Restores a backup into a scratch folder, and reads the whole database. @throws BackupError */
+async function verify(loaded: LoadedConfig, archive: string, dataDir: string): Promise<void> {
   const [{ BackupError }, { restoreBackup }, { openDriver, databaseFileOf }] = await Promise.all([
     import('../../core/data/backups/archive.ts'),
     import('../../core/data/backups/backup.ts'),
     import('../open-driver.ts'),
   ])
-  const scratch = await mkdtemp(join(dirname(resolve(file)), `.${basename(file)}-`))
-  try {
-    const dataDir = join(scratch, 'data')
-    const databaseFile = databaseFileOf(loaded)
-    const openStorage = (folder: string) => openDriver<Storage>(loaded, 'storage', folder)
-    await restoreBackup(unverified, { dataDir, openStorage, databaseFile, secret: loaded.config.secret })
-    const driver = await openDriver<DatabaseDriver>(loaded, 'database', dataDir)
-    const damage = await driver.findDamage?.()
-    await driver.close()
-    if (damage) throw new BackupError(`The database is damaged (${damage}): restore an earlier backup.`)
-    // Unlike a rename, a link does not replace a file that another process created meanwhile.
-    await link(unverified, file).catch((error: NodeJS.ErrnoException) => {
+  const databaseFile = databaseFileOf(loaded)
+  const openStorage = (folder: string) => openDriver<Storage>(loaded, 'storage', folder)
+  await restoreBackup(archive, { dataDir, openStorage, databaseFile, secret: loaded.config.secret })
+  const driver = await openDriver<DatabaseDriver>(loaded, 'database', dataDir)
+  const damage = await driver.findDamage?.()
+  await driver.close()
+  if (damage) throw new BackupError(`The database is damaged (${damage}): restore an earlier backup.`)
+}
+
+/** Gives a finished archive its name. Unlike a rename, a link does not replace a file that was created meanwhile. */
+async function publish(archive: string, file: string): Promise<void> {
+  const { syncFolder } = await import('../../core/data/durability/fsync.ts')
+  await link(archive, file)
+    .catch((error: NodeJS.ErrnoException) => {
+      // Some file systems, such as those of memory sticks, have no links.
+      if (error.code === 'EEXIST' || existsSync(file)) throw error
+      return rename(archive, file)
+    })
+    .catch(async (error: NodeJS.ErrnoException) => {
+      const { BackupError } = await import('../../core/data/backups/archive.ts')
       throw new BackupError(`${file} can't be made (${error.code}).`)
     })
-  } finally {
-    await rm(unverified, { force: true })
-    await rm(scratch, { recursive: true, force: true })
-  }
+  await syncFolder(dirname(file))
 }

@@ -32,6 +32,7 @@ async function check(options: Options): Promise<void> {
   try {
     const loaded = await loadProgramConfig(options)
     const { problems, file } = loaded
+    await checkStart(loaded)
     const packs = await packsOf(loaded)
     if (options.json) return console.log(JSON.stringify({ valid: true, problems, packs }, null, 2))
     for (const problem of problems) console.log(formatProblem(problem))
@@ -44,6 +45,19 @@ async function check(options: Options): Promise<void> {
     console.log(JSON.stringify({ valid: false, problems }, null, 2))
     process.exitCode = 1
   }
+}
+
+/** Makes the checks of a start that are about the configuration alone. @throws StartupError */
+async function checkStart({ config }: LoadedConfig): Promise<void> {
+  const { tls } = config.listen
+  const { StartupError } = await import('../../core/errors.ts')
+  if ((config.database as { driver?: string }).driver === 'postgres' && !config.secret)
+    throw new StartupError(
+      'Several machines can share this database, so each needs the same `secret` in its configuration: openssl rand -base64 32',
+    )
+  if (!tls.cert) return
+  const { checkPair, readPair } = await import('../../core/origins/certificate-files.ts')
+  checkPair(await readPair(tls), tls)
 }
 
 /** Returns the packs of credits for sale with their prices. @throws StartupError for a price that can't be charged */

@@ -12,7 +12,7 @@ type Options = ConfigOptions & { json?: true; database?: string; url?: string; g
 export function configure(command: Command): void {
   withConfigOptions(command)
     .description(
-      'Makes the data folder from a backup, after verifying all of it. The folder must not exist yet. With --url the platform gets another address, on another machine for instance: the configuration is changed accordingly, and what leads to the address that it had goes on to work. Or, with --database, goes back to the copy of the database that an upgrade made.',
+      'Makes the data folder from a backup, after verifying all of it. The folder must not exist yet, or be empty. With --url the platform gets another address, on another machine for instance: the configuration is changed accordingly, and what leads to the address that it had goes on to work. Or, with --database, goes back to the copy of the database that an upgrade made.',
     )
     .argument('[file]', 'what `gameyard backup` wrote')
     .option('--url <address>', 'the address of the portal from now on')

@@ -1,6 +1,13 @@
 /** Mistakes in the features for games, developers and players, beside those of saves, scores and credits. */
 export default [
   {
+    name: 'nobody is told that all file descriptors are in use',
+    in: 'plugins/host',
+    find: "code === 'EMFILE' || code === 'ENFILE'",
+    replace: 'code === undefined',
+    tests: ['system/file-descriptors'],
+  },
+  {
     name: 'a player makes tokens without number',
     in: 'plugins/tokens',
     find: ">= most) throw new TooManyTokens(most, 'API')",

@@ -1,5 +1,6 @@
-import { access, constants, mkdir, readdir, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { access, constants, mkdir, readdir, stat, statfs } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import type { Clock } from '../clock.ts'
 import { StartupError, StorageFull } from '../errors.ts'
 
@@ -16,6 +17,30 @@ const REASONS: Record<string, string> = {
   EEXIST: 'a file is in the way',
 }
 
+/** Begins the name of the working folder of a restore into a data folder that exists (backups/restore-place.ts). */
+export const RESTORE_PREFIX = '.restore-'
+/** In the working folder: the names that are being moved into the data folder. */
+export const MOVED_FILE = 'moved.json'
+
+/** Free space below which a start would fail in its middle. */
+const START_BYTES = 4 * 1024 * 1024
+
+/**
+ * Refuses to start on a full disk, before anything is written.
+ *
+ * @throws StartupError
+ */
+export async function assertRoom(dataDir: string): Promise<void> {
+  if ((await freeBytes(dataDir)) < START_BYTES) throw folderProblem(new StorageFull(), dataDir)
+}
+
+/** Returns the free space for a folder, which need not exist yet. Whatever else is wrong with it is found later. */
+async function freeBytes(folder: string): Promise<number> {
+  const disk = await statfs(folder).catch(() => null)
+  if (disk) return disk.bavail * disk.bsize
+  return dirname(folder) === folder ? Number.POSITIVE_INFINITY : freeBytes(dirname(folder))
+}
+
 /**
  * Creates the data folder, or checks that it is writable.
  *
@@ -25,6 +50,9 @@ export async function openDataFolder(dataDir: string): Promise<void> {
   try {
     await mkdir(dataDir, { recursive: true, mode: 0o700 })
     await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK)
+    const restores = (await readdir(dataDir)).filter((name) => name.startsWith(RESTORE_PREFIX))
+    if (restores.some((name) => existsSync(join(dataDir, name, MOVED_FILE))))
+      throw new StartupError(`A restore into ${dataDir} was interrupted: run the same command again, then start.`)
   } catch (error) {
     throw folderProblem(error as NodeJS.ErrnoException, dataDir)
   }
@@ -33,9 +61,12 @@ export async function openDataFolder(dataDir: string): Promise<void> {
 /** Explains an error of the start that the data folder causes; returns any other error unchanged. */
 export function folderProblem(error: NodeJS.ErrnoException, dataDir: string): Error {
   const full = error instanceof StorageFull
-  const reason = full || error.path?.startsWith(dataDir) ? REASONS[full ? 'ENOSPC' : (error.code ?? '')] : undefined
+  const code = full ? 'ENOSPC' : (error.code ?? '')
+  // A failed write names no path.
+  const isOurs = full || error.path?.startsWith(dataDir) || (error.syscall === 'write' && !error.path)
+  const reason = isOurs ? REASONS[code] : undefined
   if (!reason) return error
-  const fix = reason === REASONS.ENOSPC ? 'make room on it' : 'repair it'
+  const fix = code === 'ENOSPC' ? `make room on it (df -h ${dataDir} shows it)` : 'repair it'
   return new StartupError(
     `The data folder ${dataDir} can't be used (${reason}); ${fix} or choose another with --data.`,
     { cause: error },

@@ -62,6 +62,8 @@ export interface DatabaseDriver extends MigratableDatabase {
   open(entities: Entity[], options?: { lean?: boolean }): Promise<MikroORM>
   /** Returns the time of the database server; absent when that is this machine. */
   now?(): Promise<Date>
+  /** Checks that the database can be used; absent when a statement says enough. @throws Error with the reason if not */
+  ping?(): Promise<void>
   /** Runs one SELECT outside of any transaction; see `Database.query`. */
   query(sql: string, parameters: readonly Parameter[]): Promise<object[]>
   /** Runs one SELECT that may share its read transaction with others; see `Database.groupQuery`. */
@@ -276,7 +278,8 @@ export class Database {
 
   /** Rejects when the database does not answer; used by /readyz. */
   async ping(): Promise<void> {
-    await this.#driver.query('select 1', [])
+    if (this.#driver.ping) await this.#driver.ping()
+    else await this.#driver.query('select 1', [])
   }
 
   /** Stops or resumes writing by this process; see `DatabaseDriver.setReadOnly`. */

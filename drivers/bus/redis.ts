@@ -1,14 +1,18 @@
 import Type from 'typebox'
-import { Secret } from '../../core/config.ts'
+import { Authorities, Secret } from '../../core/config.ts'
 import { defineDriver } from '../../core/driver.ts'
 import { StartupError } from '../../core/errors.ts'
 import { type Bus, BusUnavailable } from './interface.ts'
+import { AddressWatch, takesNoWrites, unsupportedMode } from './redis-failover.ts'
 
 /** Timeout of an operation. */
 const ANSWER_MS = 1000
 /** A connection that is silent for longer than this, although it sends pings, is dead: it is closed and reopened. */
 const SILENCE_MS = 4000
 const RECONNECT_MS = { first: 50, longest: 1000 }
+/** Interval of the check whether the server still takes writes, and least time between two reconnections for it. */
+const CHECK_MS = 5000
+const RENEW_MS = 1000
 
 /**
  * Redis freezes its clock within a script, so the counter can't expire between the two lines. A counter without an
@@ -22,6 +26,9 @@ if left < 0 then
   redis.call('PEXPIRE', KEYS[1], left)
 end
 return { count, left }`
+
+/** The key of the health check expires, since the installation may end. */
+const HEALTH = { expiration: { type: 'EX', value: 3600 } } as const
 
 /** Lease keys outlive their holders so that the next holder gets a greater fence, but they expire eventually. */
 const LEASE_KEPT_MS = 24 * 3600 * 1000
@@ -74,7 +81,9 @@ type Listener = (message: string) => void
  * A bus over one Redis (6 or later, or Valkey), shared by every node with the same `url` and `keyPrefix`.
  *
  * It reconnects and resubscribes automatically. While the server is unavailable operations fail at once instead of
- * queueing: a late event, or a late count for a request that has been answered, would only do harm.
+ * queueing: a late event, or a late count for a request that has been answered, would only do harm. After a failover the
+ * old primary may live on as a replica; then the connections are closed and reopened, because the address leads to the
+ * new one.
  */
 export default defineDriver({
   family: 'bus',
@@ -86,15 +95,20 @@ export default defineDriver({
         default: 'gameyard:',
         description: 'Begins every key and channel; installations that share one Redis need different ones.',
       }),
+      ca: Authorities('the Redis server'),
     },
     { additionalProperties: false },
   ),
 
-  async create({ url, keyPrefix }, { clock, log }): Promise<Bus> {
-    if (!/^rediss?:\/\/./.test(url) || !URL.canParse(url))
-      throw new StartupError('bus.url is no Redis address: write redis://host:6379 or rediss://host:6379.')
+  check: checkAddress,
+
+  async create(config, { clock, log }): Promise<Bus> {
+    checkAddress(config)
+    const { url, keyPrefix, ca } = config
     const { createClient } = await import('redis') // The import takes 100 ms, so only this driver loads it.
 
+    const { host, hostname } = new URL(url) // omits user and password
+    const address = new AddressWatch(hostname)
     let open = false
     const connect = async (role: string) => {
       let away = false
@@ -105,6 +119,7 @@ export default defineDriver({
         maintNotifications: 'disabled',
         pingInterval: SILENCE_MS / 2,
         socket: {
+          ...(ca === undefined ? {} : { tls: true, ca }),
           connectTimeout: SILENCE_MS,
           socketTimeout: SILENCE_MS,
           // The start fails if the first connection does; later reconnects are retried as long as the process runs.
@@ -117,6 +132,7 @@ export default defineDriver({
         away = true // logs one line for each outage, not for each attempt
         log.error({ err: error, connection: role }, 'the Redis bus is unavailable')
       })
+      client.on('connect', () => void address.remember())
       client.on('ready', () => {
         if (!away) return
         away = false
@@ -131,19 +147,33 @@ export default defineDriver({
     try {
       commands = await connect('commands')
       try {
+        const unsupported = unsupportedMode(await commands.info('server').catch(() => ''))
+        if (unsupported) throw new Error(unsupported)
+        await commands.set(`${keyPrefix}health`, '1', HEALTH)
         subscriber = await connect('subscriber')
       } catch (error) {
         commands.destroy()
         throw error
       }
     } catch (error) {
-      const { host } = new URL(url) // omits user and password
-      const reason = error instanceof Error ? error.message : String(error)
-      throw new StartupError(`The Redis bus at ${host} can't be used (${reason}): start it, or correct bus.url.`, {
-        cause: error,
-      })
+      const said = error instanceof Error ? error.message : String(error)
+      const reason = takesNoWrites(error) ? `it takes no writes: ${said}` : said
+      const fix = /certificate/i.test(said)
+        ? 'name the server as in its certificate, and the authority with bus.ca: { file: ca.pem }'
+        : 'start it, or correct bus.url'
+      throw new StartupError(`The Redis bus at ${host} can't be used (${reason}): ${fix}.`, { cause: error })
     }
     open = true
+
+    let renewedAt = -Infinity
+    /** Closes both connections at the server's end. They are reopened as after any loss. */
+    const renew = (reason: string) => {
+      const now = performance.now()
+      if (now - renewedAt < RENEW_MS) return
+      renewedAt = now
+      log.warn({ reason }, 'the Redis bus connects again')
+      for (const client of [commands, subscriber]) client.sendCommand(['QUIT']).catch(() => {})
+    }
 
     /**
      * Returns the reply, or throws BusUnavailable. After one reply that did not arrive in time, every operation fails
@@ -167,6 +197,7 @@ export default defineDriver({
         try {
           return await Promise.race([answer, timeout])
         } catch (cause) {
+          if (takesNoWrites(cause)) renew((cause as Error).message)
           throw new BusUnavailable().with({ cause })
         } finally {
           clearTimeout(timer)
@@ -177,6 +208,14 @@ export default defineDriver({
     const subscription = answersOf(subscriber)
     const run = (script: string, keys: string[], values: (string | number)[]) =>
       command(() => commands.eval(script, { keys: keys.map((key) => keyPrefix + key), arguments: values.map(String) }))
+
+    const ping = async () => {
+      if (await address.hasMoved()) renew('the name of the server leads to another address')
+      // A replica answers everything that only reads.
+      await command(() => commands.set(`${keyPrefix}health`, '1', HEALTH))
+      await subscription(() => subscriber.ping())
+    }
+    const checks = setInterval(() => ping().catch(() => {}), CHECK_MS).unref()
 
     // Each channel has one Redis subscription for all listeners, so that a subscription that timed out can be retried.
     const channels = new Map<string, { listeners: Set<Listener>; dispatch: Listener; ready: boolean }>()
@@ -250,12 +289,10 @@ export default defineDriver({
         const [fence, ...texts] = await command(() => commands.lRange(`${keyPrefix}record:${key}`, 0, -1))
         return fence === undefined ? null : { fence: Number(fence), texts }
       },
-      async ping() {
-        await command(() => commands.ping())
-        await subscription(() => subscriber.ping())
-      },
+      ping,
       async close() {
         open = false
+        clearInterval(checks)
         channels.clear()
         commands.destroy()
         subscriber.destroy()
@@ -263,3 +300,13 @@ export default defineDriver({
     }
   },
 })
+
+/** @throws StartupError for an address that is none, or that `ca` contradicts */
+function checkAddress({ url, ca }: { url: string; ca?: string | undefined }): void {
+  if (!/^rediss?:\/\/./.test(url) || !URL.canParse(url))
+    throw new StartupError(
+      'bus.url is no Redis address: write redis://host:6379 or rediss://host:6379. Addresses of a Sentinel or of a Redis Cluster are not supported.',
+    )
+  if (ca !== undefined && !url.startsWith('rediss:'))
+    throw new StartupError('bus.ca is for a connection by TLS, and bus.url has none: write rediss://host:6379.')
+}

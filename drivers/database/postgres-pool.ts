@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type DatabaseConnection, type Driver, PostgresDialect, PostgresDriver, type TransactionSettings } from 'kysely'
 import pg from 'pg'
 import { isPlatformError, WritesStopped } from '../../core/errors.ts'
 import { DatabaseUnavailable, type Parameter, type Statements } from './interface.ts'
+import { isOtherBackend } from './postgres-pooler.ts'
 
 /** Codes of Node and PostgreSQL for a server that is unreachable or shutting down. */
 const UNAVAILABLE = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|08|57P0|53300|53400)/
@@ -23,7 +25,7 @@ export class RetryingPool extends pg.Pool {
   #wasThere = false
   #awaySince: number | null = null
   #readOnly = false
-  /** The connections in use, and those whose session only reads. */
+  /** The connections in use, and those of them that only read. */
   readonly #used = new Set<pg.PoolClient>()
   readonly #reading = new WeakSet<pg.PoolClient>()
 
@@ -54,17 +56,32 @@ export class RetryingPool extends pg.Pool {
     return undefined
   }
 
-  /** Lets the session of a connection read only, or write again. */
-  async #switch(client: pg.PoolClient): Promise<void> {
-    const mode = this.#readOnly
+  /**
+   * While writing is stopped, whatever borrows a connection is in a transaction that only reads, also where it begins
+   * its own. The session itself stays as it is, because a pooler may give it to another process afterwards.
+   */
+  async #applyMode(client: pg.PoolClient): Promise<void> {
     try {
-      await client.query(`set session characteristics as transaction read ${mode ? 'only' : 'write'}`)
+      while (this.#reading.has(client) !== this.#readOnly) {
+        const begin = this.#readOnly
+        await client.query(begin ? 'begin read only' : 'rollback')
+        if (begin) this.#reading.add(client)
+        else this.#reading.delete(client)
+      }
     } catch (error) {
       client.release(true)
       throw error
     }
-    if (mode) this.#reading.add(client)
-    else this.#reading.delete(client)
+    if (!this.#reading.has(client)) return
+    const { release } = client
+    client.release = (lost) => {
+      this.#reading.delete(client)
+      if (lost) return release(lost)
+      client.query('rollback').then(
+        () => release(),
+        (error) => release(error),
+      )
+    }
   }
 
   async #connect(): Promise<pg.PoolClient> {
@@ -73,7 +90,7 @@ export class RetryingPool extends pg.Pool {
         const client = await super.connect()
         this.#wasThere = true
         this.#awaySince = null
-        while (this.#reading.has(client) !== this.#readOnly) await this.#switch(client)
+        await this.#applyMode(client)
         return client
       } catch (error) {
         // A slow failure, such as a timeout, is not retried, because it has used up the waiting time.
@@ -208,15 +225,30 @@ const plainTypes = {
     plainParsers.get(oid) ?? pg.types.getTypeParser(oid, format),
 } as pg.CustomTypesConfig
 
-/** Statements of the hot path, which each connection prepares once, by name. */
+/**
+ * Statements of the hot path. Each connection prepares them once, by a name that is a digest of the SQL: behind a pooler
+ * another process may have prepared statements on the same backend, and one name must never mean two statements.
+ */
 export class PreparedStatements {
   readonly #pool: pg.Pool
+  #named = true
   readonly #statements = new Map<string, { name: string; text: string; types: pg.CustomTypesConfig }>()
 
   constructor(pool: pg.Pool) {
     this.#pool = pool
   }
 
+  /** Whether statements have names. */
+  get named(): boolean {
+    return this.#named
+  }
+
+  /** Executes every statement without a name from now on, since a backend may not be the one that prepared it. */
+  stopNaming(): void {
+    this.#named = false
+  }
+
+  /** @throws DatabaseUnavailable in a transaction whose backend is not the one that prepared the statement */
   async run(
     sql: string,
     parameters: readonly Parameter[],
@@ -224,13 +256,19 @@ export class PreparedStatements {
   ): Promise<pg.QueryResult<object>> {
     let statement = this.#statements.get(sql)
     if (!statement) {
-      statement = { name: `gameyard_${this.#statements.size}`, text: numbered(sql), types: plainTypes }
+      statement = { name: statementName(sql), text: numbered(sql), types: plainTypes }
       this.#statements.set(sql, statement)
     }
+    const { name, ...rest } = statement
+    const values = parameters as unknown[]
     try {
-      return await connection.query({ ...statement, values: parameters as unknown[] })
+      return await connection.query(this.#named ? { name, ...rest, values } : { ...rest, values })
     } catch (error) {
-      return rethrow(error)
+      if (!isOtherBackend(error)) return rethrow(error)
+      this.stopNaming()
+      // Nothing has been executed, so it can run again; but an error has ended a transaction.
+      if (connection !== this.#pool) throw new DatabaseUnavailable().with({ cause: error })
+      return this.run(sql, parameters)
     }
   }
 
@@ -256,6 +294,9 @@ export class PreparedStatements {
     }
   }
 }
+
+/** Returns the same name for the same SQL in every process. PostgreSQL keeps at most 63 bytes of a name in its views. */
+const statementName = (sql: string) => `gameyard_${createHash('sha256').update(sql).digest('hex').slice(0, 40)}`
 
 /** Replaces each `?` outside of quotes by `$1`, `$2`, … */
 export function numbered(sql: string): string {

@@ -2,11 +2,14 @@ import { PostgreSqlDriver } from '@mikro-orm/postgresql'
 import { type AbstractSqlDriver, type DriverException, MikroORM, type SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyBaseLogger } from 'fastify'
 import Type, { type Static } from 'typebox'
-import { Secret } from '../../core/config.ts'
+import { Authorities, Secret } from '../../core/config.ts'
 import { defineDriver } from '../../core/driver.ts'
 import { isPlatformError, StartupError } from '../../core/errors.ts'
 import { BackupUnsupported, type DatabaseDriver, type Entity, type Parameter, type Statements } from './interface.ts'
-import { entityTypes, PreparedStatements, RetryingPool, TranslatingDialect } from './postgres-pool.ts'
+import { entityTypes, PreparedStatements, RetryingPool, TranslatingDialect, translated } from './postgres-pool.ts'
+import { PoolerCheck } from './postgres-pooler.ts'
+import { checkRequirements, missingRight } from './postgres-requirements.ts'
+import { takeTls } from './postgres-tls.ts'
 
 const PostgresConfig = Type.Object(
   {
@@ -14,16 +17,18 @@ const PostgresConfig = Type.Object(
     poolSize: Type.Integer({ default: 10, minimum: 2, maximum: 500, description: 'Connections of each machine.' }),
     ssl: Type.Union([Type.Literal('off'), Type.Literal('on'), Type.Literal('unverified')], {
       default: 'off',
-      description: "on: encrypted, with the server's certificate checked. unverified: encrypted, unchecked.",
+      description:
+        "on: encrypted, with the server's certificate checked. unverified: encrypted, unchecked. The stricter of this and of sslmode in the address counts.",
     }),
+    ca: Authorities('the database server'),
   },
   { additionalProperties: false },
 )
 
-const OLDEST_POSTGRES = 14
-
 /** Maximum wait for a connection, in ms: a new one to a server that does not answer, or a free one of the pool. */
 const CONNECT_MS = 5000
+
+const INSUFFICIENT_PRIVILEGE = '42501'
 
 /** An arbitrary number, the same in every process. The holder of this lock migrates. */
 const MIGRATION_LOCK = 7_305_804_402
@@ -33,6 +38,9 @@ export default defineDriver({
   family: 'database',
   name: 'postgres',
   config: PostgresConfig,
+  check({ url, ssl, ca }) {
+    takeTls(parsed(url), { ssl, ca })
+  },
   create: async (config, { log }) => new PostgresDatabase(config, log),
 })
 
@@ -41,22 +49,26 @@ class PostgresDatabase implements DatabaseDriver {
   readonly shared = true
   readonly #pool: RetryingPool
   readonly #statements: PreparedStatements
+  readonly #pooler: PoolerCheck
+  readonly #log: FastifyBaseLogger
   readonly #address: string
   readonly #database: string
   #orm!: MikroORM
 
-  constructor({ url, poolSize, ssl }: Static<typeof PostgresConfig>, log: FastifyBaseLogger) {
-    const { host, pathname, username } = parsed(url)
+  constructor({ url, poolSize, ssl, ca }: Static<typeof PostgresConfig>, log: FastifyBaseLogger) {
+    const address = parsed(url)
+    const tls = takeTls(address, { ssl, ca })
+    const { host, pathname, username } = address
     this.#address = host + pathname
     this.#database = decodeURIComponent(pathname.slice(1) || username)
     this.#pool = new RetryingPool({
-      connectionString: url,
+      connectionString: address.href,
       max: poolSize,
       application_name: 'gameyard',
       connectionTimeoutMillis: CONNECT_MS,
       keepAlive: true,
       types: entityTypes(),
-      ...(ssl === 'off' ? {} : { ssl: { rejectUnauthorized: ssl === 'on' } }),
+      ssl: tls,
     })
     // A connection that the server drops emits its error here; without a listener the error would end the process. The
     // running statement fails by itself, and the pool opens a new connection for the next one.
@@ -64,10 +76,13 @@ class PostgresDatabase implements DatabaseDriver {
     this.#pool.on('error', lost)
     this.#pool.on('connect', (client) => client.on('error', lost))
     this.#statements = new PreparedStatements(this.#pool)
+    this.#pooler = new PoolerCheck(this.#pool, this.#address)
+    this.#log = log
   }
 
   async open(entities: Entity[]): Promise<MikroORM> {
     await this.#check()
+    if (!(await this.#pooler.allowsNames())) this.#stopNaming('info')
     this.#orm = await MikroORM.init<AbstractSqlDriver>({
       driver: PostgresOrmDriver,
       driverOptions: new TranslatingDialect(this.#pool),
@@ -80,15 +95,35 @@ class PostgresDatabase implements DatabaseDriver {
   }
 
   async migrate(work: (em: SqlEntityManager) => Promise<void>): Promise<void> {
-    await this.#orm.em.fork().transactional(async (em) => {
-      await em.execute('select pg_advisory_xact_lock(?)', [MIGRATION_LOCK])
-      await work(em)
-    })
+    try {
+      await this.#orm.em.fork().transactional(async (em) => {
+        await em.execute('select pg_advisory_xact_lock(?)', [MIGRATION_LOCK])
+        await work(em)
+      })
+    } catch (error) {
+      if ((error as { code?: string }).code !== INSUFFICIENT_PRIVILEGE) throw error
+      const place = 'select current_schema() as schema, current_user as role'
+      const [{ schema, role } = {}] = (await this.query(place, [])) as { schema?: string; role?: string }[]
+      throw new StartupError(
+        `The database at ${this.#address} ${missingRight(String(schema), String(role))}. The tables must belong to this role, too. Nothing was changed.`,
+        { cause: error },
+      )
+    }
   }
 
   async now(): Promise<Date> {
     const { rows } = await this.#pool.query<{ ms: string }>('select extract(epoch from now()) * 1000 as ms')
     return new Date(Number(rows[0]?.ms))
+  }
+
+  /** Also notices a pooler that has begun to share connections by transaction or by statement. */
+  async ping(): Promise<void> {
+    try {
+      const kept = await this.#pooler.keepsBackend()
+      if (!kept && this.#statements.named && !(await this.#pooler.allowsNames())) this.#stopNaming('warn')
+    } catch (error) {
+      throw translated(error)
+    }
   }
 
   async query(sql: string, parameters: readonly Parameter[]): Promise<object[]> {
@@ -124,23 +159,27 @@ class PostgresDatabase implements DatabaseDriver {
     if (!this.#pool.ending) await this.#pool.end()
   }
 
+  #stopNaming(level: 'info' | 'warn'): void {
+    this.#statements.stopNaming()
+    this.#log[level](
+      { database: this.#address },
+      'a pooler shares connections by transaction: statements are parsed at each execution',
+    )
+  }
+
   async #check(): Promise<void> {
-    let version: number
     try {
-      const { rows } = await this.#pool.query<{ version: number }>(
-        "select current_setting('server_version_num')::int / 10000 as version",
-      )
-      version = rows[0]?.version ?? 0
+      await checkRequirements(this.#pool, this.#address)
     } catch (error) {
-      throw new StartupError(
-        `The database at ${this.#address} can't be used (${(error as Error).message || (error as { code?: string }).code}); check database.url.`,
-        { cause: error },
-      )
+      if (error instanceof StartupError) throw error
+      const { message, code = '' } = error as { message: string; code?: string }
+      const fix = /CERT|UNABLE_TO_VERIFY|ALTNAME/.test(code)
+        ? 'name the server as in its certificate, and the authority with database.ca: { file: ca.pem }'
+        : 'check database.url'
+      throw new StartupError(`The database at ${this.#address} can't be used (${message || code}); ${fix}.`, {
+        cause: error,
+      })
     }
-    if (version < OLDEST_POSTGRES)
-      throw new StartupError(
-        `The database at ${this.#address} is PostgreSQL ${version}; Gameyard needs ${OLDEST_POSTGRES} or later.`,
-      )
   }
 }
 

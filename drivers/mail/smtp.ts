@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { Secret } from '../../core/config.ts'
+import { Authorities, Secret } from '../../core/config.ts'
 import { defineDriver } from '../../core/driver.ts'
 import { StartupError } from '../../core/errors.ts'
 import { assertMessage, type Mail, MailRefused, MailUnavailable } from './interface.ts'
@@ -28,15 +28,16 @@ export default defineDriver({
             'Whether the certificate of the mail server is verified. On this machine it is not, because local servers have one of their own. `none` lets anyone on the way read the mail and the password.',
         }),
       ),
+      ca: Authorities('the mail server'),
     },
     { additionalProperties: false },
   ),
 
-  async create({ url, from, tls }, { log, portalUrl }): Promise<Mail> {
-    if (!/^smtps?:\/\/./.test(url) || !URL.canParse(url))
-      throw new StartupError('mail.url is no SMTP address: write smtp://host:587 or smtps://user:password@host.')
-    if (!/^[^\r\n<>]*<[^\s@<>]+@[^\s@<>]+>$|^[^\s@<>]+@[^\s@<>]+$/.test(from))
-      throw new StartupError('mail.from is no sender: write yard@example.org or Name <yard@example.org>.')
+  check: checkOptions,
+
+  async create(config, { log, portalUrl }): Promise<Mail> {
+    checkOptions(config)
+    const { url, from, tls, ca } = config
     const { hostname, username } = new URL(url)
     const isLocal = /^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname)
     const { createTransport } = await import('nodemailer') // The import takes 60 ms, so only this driver loads it.
@@ -47,7 +48,10 @@ export default defineDriver({
       // Servers refuse a client that calls itself [127.0.0.1], which is the default.
       name: new URL(portalUrl).hostname,
       requireTLS: username !== '' && !isLocal,
-      tls: { rejectUnauthorized: !isLocal && tls !== 'none' },
+      tls: {
+        rejectUnauthorized: (ca !== undefined || !isLocal) && tls !== 'none',
+        ...(ca === undefined ? {} : { ca }),
+      },
       connectionTimeout: ANSWER_MS,
       greetingTimeout: ANSWER_MS,
       socketTimeout: ANSWER_MS,
@@ -90,12 +94,20 @@ export default defineDriver({
   },
 })
 
+/** @throws StartupError for an address or a sender that is none */
+function checkOptions({ url, from }: { url: string; from: string }): void {
+  if (!/^smtps?:\/\/./.test(url) || !URL.canParse(url))
+    throw new StartupError('mail.url is no SMTP address: write smtp://host:587 or smtps://user:password@host.')
+  if (!/^[^\r\n<>]*<[^\s@<>]+@[^\s@<>]+>$|^[^\s@<>]+@[^\s@<>]+$/.test(from))
+    throw new StartupError('mail.from is no sender: write yard@example.org or Name <yard@example.org>.')
+}
+
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/
 
 /** Explains a certificate that is not trusted; null for another error. */
 function explanationOf({ originalCode = '', message }: SmtpError): string | null {
   if (!CERTIFICATE.test(originalCode)) return null
-  return `The certificate of the mail server is not trusted (${message}). Name the server as in its certificate, trust its authority with NODE_EXTRA_CA_CERTS, or set mail.tls: none.`
+  return `The certificate of the mail server is not trusted (${message}). Name the server as in its certificate, name its authority with mail.ca: { file: ca.pem }, or set mail.tls: none.`
 }
 
 interface SmtpError extends Error {

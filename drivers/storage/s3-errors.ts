@@ -42,5 +42,9 @@ export function unusable(
     )
   if (status === 301)
     return new StartupError(`The bucket ${bucket} is in another region; correct storage.region or storage.endpoint.`)
+  if (/CERT|UNABLE_TO_VERIFY|ALTNAME/.test(code ?? ''))
+    return new StartupError(
+      `The certificate of the storage at ${endpoint} is not trusted (${code}); name the server as in its certificate, and the authority with storage.ca: { file: ca.pem }.`,
+    )
   return new StartupError(`The storage at ${endpoint} does not answer (${code ?? name}); check storage.endpoint.`)
 }

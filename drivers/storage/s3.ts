@@ -60,6 +60,7 @@ export default defineDriver({
         requestTimeout: 30_000,
         throwOnRequestTimeout: true,
         socketTimeout: 60_000,
+        ...(config.ca === undefined ? {} : { httpsAgent: { ca: config.ca } }),
       },
     })
     const client = new sdk.S3Client(options(config.endpoint))

@@ -8,7 +8,16 @@ export const ORDER: { title: string; names: string[] }[] = [
   { title: 'Tools', names: ['assistants', 'cli', 'sdk', 'adapter'] },
   {
     title: 'Host',
-    names: ['self-hosting', 'behind-a-proxy', 'lan-jam', 'scaling', 'moderation', 'selling-credits', 'security-model'],
+    names: [
+      'self-hosting',
+      'behind-a-proxy',
+      'hosted-services',
+      'lan-jam',
+      'scaling',
+      'moderation',
+      'selling-credits',
+      'security-model',
+    ],
   },
   { title: 'Extend', names: ['writing-a-plugin', 'writing-a-driver'] },
 ]

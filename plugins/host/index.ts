@@ -1,5 +1,6 @@
 import { definePlugin } from '../../core/plugin.ts'
 import type {} from '../../drivers/storage/interface.ts'
+import { DESCRIPTOR_WATCH_MS, DescriptorWatch } from './descriptor-watch.ts'
 import { DISK_WATCH_MS, DiskWatch } from './disk-watch.ts'
 import { jobPages } from './pages/jobs.ts'
 import { logPages } from './pages/log.ts'
@@ -21,7 +22,12 @@ export default definePlugin({ name: 'host', dependencies: ['oauth-idp'] }, async
   app.decorate('diskWatch', watch)
   const timer = setInterval(() => void watch.look(), DISK_WATCH_MS).unref()
   app.addHook('onReady', () => watch.look())
-  app.addHook('onClose', async () => clearInterval(timer))
+  const descriptors = new DescriptorWatch(app)
+  const descriptorTimer = setInterval(() => void descriptors.look(), DESCRIPTOR_WATCH_MS).unref()
+  app.addHook('onClose', async () => {
+    clearInterval(timer)
+    clearInterval(descriptorTimer)
+  })
   app.site.navigation.push(
     { label: 'Overview', href: '/admin', place: 'host', order: 0, key: 'o' },
     { label: 'Jobs', href: '/admin/jobs', place: 'host', order: 40 },

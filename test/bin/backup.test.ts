@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'
@@ -15,6 +15,11 @@ t.test('a backup of a running platform is restored into a new folder, and runs',
     code: 0,
     stdout: /^Wrote copy\.tar: the database, the keys and \d+ blobs/,
   })
+  t.match(await run(t, ['backup', 'data/blobs/copy.tar'], { cwd }), {
+    code: 1,
+    stderr: /blobs\/copy\.tar is in the data folder, .* below \S+data\/backups\.\n$/,
+  })
+  t.same(readdirSync(cwd).sort(), ['copy.tar', 'data'], 'nothing else is left')
   await inFull(t)?.test('a file that exists is refused', async (t) => {
     t.match(await run(t, ['backup', 'copy.tar'], { cwd }), {
       code: 1,

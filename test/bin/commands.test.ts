@@ -74,6 +74,23 @@ t.test('config check tells machines too', async (t) => {
   })
 })
 
+t.test('config check knows what only a start used to notice', async (t) => {
+  const cwd = temporaryFolder(t)
+  const checked = async (config: object) => {
+    writeFileSync(join(cwd, 'gameyard.yaml'), JSON.stringify(config))
+    const { code, stdout } = await run(t, ['config', 'check', '--json'], { cwd })
+    t.equal(code, 1)
+    return JSON.parse(stdout).problems.map(({ message }: { message: string }) => message)
+  }
+  const shared = { database: { driver: 'postgres', url: 'postgres://db.example/yard' } }
+  t.match(await checked(shared), [/each needs the same `secret`.*openssl rand/])
+  await inFull(t)?.test('the files of https too', async (t) => {
+    const portal = { url: 'https://yard.example' }
+    const encrypted = { listen: { tls: { cert: 'a', key: 'b' } }, portal, games: { domain: 'games.test' } }
+    t.match(await checked(encrypted), [/listen\.tls\.cert: .* can't be read \(ENOENT\)/])
+  })
+})
+
 t.test('config check shows the price of each pack as it is charged, and refuses one that can not be', async (t) => {
   const cwd = temporaryFolder(t)
   const sell = (...packs: object[]) => {

@@ -144,6 +144,7 @@ async function schedule(t: Test, folder: string, to: unknown) {
 t.test('what interrupted backups left is removed before the next one', async (t) => {
   const folder = folderOf(t)
   const remains = ['gameyard-20200101T033000Z.tar.unverified', 'gameyard-20200101T033000Z.tar.unverified-a1B2c3/x']
+  remains.push('gameyard-20200102T033000Z.tar-a1B2c3/backup.tar')
   const own = ['gameyard-20200101T033000Z.tar.gpg', 'gameyard-20200102T033000Z.tar', 'notes.txt']
   for (const name of [...remains, '.gameyard-20200101T033000Z.tar-a1B2c3/data/x', ...own]) {
     mkdirSync(dirname(join(folder, 'backups', name)), { recursive: true })

@@ -99,7 +99,7 @@ inFull(t)?.test('whatever keeps it from starting is one sentence with the way ou
   const cwd = temporaryFolder(t)
   const untouched = (what: string) => t.notOk(existsSync(join(cwd, 'data')), `${what}: nothing was written`)
   writeFileSync(join(cwd, 'gameyard.yaml'), stringify({ backup: { schedule: '99 3 * * *' } }))
-  t.match(await run(t, ['serve', '--port', '0'], { cwd }), { code: 1, stderr: /^backup\.schedule: / })
+  t.match(await run(t, ['serve', '--port', '0'], { cwd }), { code: 1, stderr: /backup\.schedule: / })
   untouched('a schedule that is none')
   const tls = { cert: './no.pem', key: './no.key' }
   writeFileSync(

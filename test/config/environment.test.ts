@@ -42,17 +42,55 @@ t.test('a variable chooses a driver and sets its keys', async (t) => {
   t.match(config.storage, { driver: 's3', bucket: 'games' })
 })
 
-t.test('a variable that matches no key is an error with a hint', async (t) => {
+t.test('a variable that nearly matches a key is an error, a foreign one is ignored with a warning', async (t) => {
+  const foreign = {
+    SERVICE_WHATEVER_ELSE_ENTIRELY: '1',
+    SERVICE_FQDN_GAMEYARD: 'yard.example',
+    SERVICE_FQDN_GAMEYARD_8080: 'yard.example:8080',
+    SERVICE_URL_GAMEYARD: 'https://yard.example',
+    SERVICE_URL_APP: 'https://yard.example',
+    SERVICE_USER_POSTGRES: 'yard',
+    SERVICE_PASSWORD_64_POSTGRES: 'x',
+    SERVICE_BASE64_64_SECRET: 'x',
+    SERVICE_NAME_APP: 'yard',
+  }
   const env = {
     SERVICE_LISTN__PORT: '1',
-    SERVICE_WHATEVER_ELSE_ENTIRELY: '1',
+    SERVICE_LISTEN_PORT: '1',
     SERVICE_STORAGE: '{ driver: s3 }',
     SERVICE_LISTEN__HOST: '::1',
   }
   t.strictSame(await complaints(t, null, { env }), [
     'SERVICE_LISTN__PORT matches no key of the configuration, did you mean SERVICE_LISTEN__PORT?',
-    'SERVICE_WHATEVER_ELSE_ENTIRELY matches no key of the configuration',
+    'SERVICE_LISTEN_PORT matches no key of the configuration, did you mean SERVICE_LISTEN__PORT?',
     'SERVICE_STORAGE names a whole section; set its keys one by one, as SERVICE_STORAGE__…',
+  ])
+  const { problems } = await load(t, null, { env: foreign })
+  t.strictSame(
+    problems.map(({ severity, message }) => `${severity}: ${message}`),
+    Object.keys(foreign).map((name) => `warning: ${name} matches no key of the configuration, and is ignored`),
+  )
+})
+
+t.test('an empty variable is not set, and # begins no comment', async (t) => {
+  const text = 'listen: { port: 1000 }\n'
+  const env = {
+    SERVICE_LISTEN__PORT: '',
+    SERVICE_DATABASE__DRIVER: '',
+    SERVICE_FQDN_GAMEYARD: '',
+    SERVICE_BACKUP__TO: './copies #1',
+    SERVICE_PORTAL__NAME: 'Yard #1 # the first',
+  }
+  const { config, problems } = await load(t, text, { env })
+  t.match(config, {
+    listen: { port: 1000 },
+    database: { driver: 'sqlite' },
+    backup: { to: './copies #1' },
+    portal: { name: 'Yard #1 # the first' },
+  })
+  t.same(problems, [])
+  t.match(await complaints(t, null, { env: { SERVICE_LISTEN__PORT: '8080 # the usual one' } }), [
+    'SERVICE_LISTEN__PORT  listen.port: expected a whole number from 0 to 65535, found "8080 # the usual one"',
   ])
 })
 

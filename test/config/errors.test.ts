@@ -3,6 +3,54 @@ import { complaints, load } from './kit.ts'
 
 const mistakes: { name: string; text: string; says: string[] }[] = [
   {
+    name: 'a schedule without quotes is told to have some',
+    text: 'backup:\n  schedule: */30 * * * *\n',
+    says: ['gameyard.yaml:2:13  a value that begins with * needs quotes, such as schedule: "*/30 * * * *"'],
+  },
+  {
+    name: 'an alias of nothing too',
+    text: 'portal: { name: *yard }\n',
+    says: ['gameyard.yaml:1:17  a value that begins with * needs quotes, such as schedule: "*/30 * * * *"'],
+  },
+  {
+    name: 'a schedule that is none is found before the start',
+    text: 'backup: { schedule: 61 3 * * * }\n',
+    says: ['gameyard.yaml:1:21  backup.schedule: CronPattern: Invalid value for minute: 61'],
+  },
+  {
+    name: 'backups are not kept in the data folder',
+    text: 'dataDir: /srv/yard\nbackup: { schedule: 30 3 * * *, to: /srv/yard/blobs }\n',
+    says: [
+      'gameyard.yaml:2:37  backup.to: /srv/yard/blobs is in the data folder; name a folder on another disk, or /srv/yard/backups',
+    ],
+  },
+  {
+    name: 'the name of a proxy is no address',
+    text: 'trustProxy: [127.0.0.1, caddy]\n',
+    says: [
+      'gameyard.yaml:1:13  trustProxy: caddy is no address; write the address of the proxy or its network, such as 172.16.0.0/12, or one of loopback, linklocal and uniquelocal',
+    ],
+  },
+  {
+    name: 'an address to listen on has no port',
+    text: "listen: { host: '0.0.0.0:80' }\n",
+    says: ['gameyard.yaml:1:17  listen.host: 0.0.0.0:80 is no address; the port is listen.port'],
+  },
+  {
+    name: 'addresses of services are read before the start',
+    text: [
+      'mail: { driver: smtp, url: "http://mail", from: a@b.example }',
+      'bus: { driver: redis, url: "redis://cache", ca: PEM }',
+      'database: { driver: postgres, url: "postgres://db/yard?sslmode=disable", ssl: on }',
+      '',
+    ].join('\n'),
+    says: [
+      'gameyard.yaml:1:7  mail.url is no SMTP address: write smtp://host:587 or smtps://user:password@host.',
+      'gameyard.yaml:2:6  bus.ca is for a connection by TLS, and bus.url has none: write rediss://host:6379.',
+      'gameyard.yaml:3:11  database.url has sslmode=disable, which contradicts database.ssl: on: remove one of the two, or the connection would not be encrypted.',
+    ],
+  },
+  {
     name: 'an unknown section is named, with the one that was probably meant',
     text: 'dataDir: ./data\n\ndatabse:\n  driver: sqlite\n',
     says: ['gameyard.yaml:3:1  unknown key `databse`, did you mean `database`?'],

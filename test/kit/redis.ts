@@ -31,8 +31,17 @@ export const needsRedis = {
   skip: SERVER || process.env.CI === 'true' ? false : absent('redis-server'),
 } as const
 
-/** Starts a real Redis on a free loopback port. It ends with the test. */
-export async function startRedis(t: Pick<Test, 'teardown'>): Promise<RedisServer> {
+/**
+ * Starts a real Redis on a free loopback port. It ends with the test.
+ *
+ * @param options further options of the program
+ * @param file a configuration file, which a Sentinel needs
+ */
+export async function startRedis(
+  t: Pick<Test, 'teardown'>,
+  options: string[] = [],
+  file?: string,
+): Promise<RedisServer> {
   if (!SERVER) throw new Error(absent('redis-server'))
   const binary = SERVER
   const dir = await mkdtemp(join(tmpdir(), 'gameyard-redis-'))
@@ -42,7 +51,11 @@ export async function startRedis(t: Pick<Test, 'teardown'>): Promise<RedisServer
   const start = async () => {
     const started = spawn(
       binary,
-      ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'no'],
+      [
+        ...(file === undefined ? [] : [file]),
+        ...['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'no'],
+        ...options,
+      ],
       { stdio: 'ignore' },
     )
     server = endWithParent(started)

@@ -17,16 +17,22 @@ export interface SmtpOptions {
   refuseSender?: (address: string) => number | undefined
   /** Offers STARTTLS with a certificate of its own, as servers of a distribution do. */
   startTls?: boolean
+  /** The certificate to use instead, in PEM. */
+  certificate?: { key: string; cert: string }
 }
 
 /** Starts a real SMTP server on a free port of 127.0.0.1, which stores delivered mail. It ends with the test. */
-export async function startSmtp(t: Test, { credentials, refuse, refuseSender, startTls }: SmtpOptions = {}) {
+export async function startSmtp(
+  t: Test,
+  { credentials, refuse, refuseSender, startTls, certificate }: SmtpOptions = {},
+) {
   const inbox: Delivered[] = []
   /** The names of the clients that sent something, and whether it was encrypted. */
   const clients: { name: string; secure: boolean }[] = []
   const server = new SMTPServer({
     authOptional: !credentials,
     allowInsecureAuth: true,
+    ...certificate,
     disabledCommands: startTls ? [] : ['STARTTLS'],
     onAuth({ username, password }, _session, done) {
       if (username === credentials?.user && password === credentials?.password) return done(null, { user: username })

@@ -232,7 +232,11 @@ inFull(t)?.test('a start on a full disk', async (t) => {
   if (!folder) return t.pass('skipped', { skip: 'no mounts on this machine' })
   const { code, stderr } = await serve(t, folder)
   t.equal(code, 1)
-  t.match(stderr, /^The (data folder|database file) \S+ can't be used \(the disk is full\); make room on it[^\n]*\n$/)
+  t.match(
+    stderr,
+    /^The data folder (\S+) can't be used \(the disk is full\); make room on it \(df -h \1 shows it\)[^\n]*\n$/,
+  )
+  t.notOk(existsSync(join(folder, 'data')), 'nothing was written')
 })
 
 inFull(t)?.test(

@@ -1,6 +1,6 @@
 import { createWriteStream } from 'node:fs'
-import { access, mkdir, mkdtemp, readdir, rename, rm, rmdir } from 'node:fs/promises'
-import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
+import { access, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Config } from '../../config.ts'
@@ -8,6 +8,7 @@ import { BackupUnsupported, type DatabaseDriver } from '../database.ts'
 import { syncFolder } from '../durability/fsync.ts'
 import { Keys } from '../keys.ts'
 import { Archive, BackupError, eachMember, type Member, verifiedMembers } from './archive.ts'
+import { RestorePlace } from './restore-place.ts'
 import { describePlatform, readSourcePlatform, type SourcePlatform } from './source-platform.ts'
 
 /** The part of a storage driver that a backup uses (drivers/storage/interface.ts has the whole contract). */
@@ -130,7 +131,7 @@ async function addBlobsAndCopy({
 
 /** The target and the options of a restore. */
 export interface RestoreTarget {
-  /** Must be absent or empty. */
+  /** Must be absent or empty; `lost+found` counts as nothing. It may be a mount point, or a link to a folder. */
   dataDir: string
   /** Opens the storage driver on a data folder, to restore the blobs there. */
   openStorage: (dataDir: string) => Promise<BlobTarget>
@@ -139,8 +140,7 @@ export interface RestoreTarget {
   /** The secret of the configuration, if it has one. */
   secret?: string | undefined
   /**
-   * Called after everything is restored and before the data folder appears, with the source platform if the backup
-   * names it.
+   * Called last, with the source platform if the backup names it. If it fails, what was restored is removed again.
    */
   ready?: (source: SourcePlatform | null) => Promise<void>
 }
@@ -156,15 +156,11 @@ export async function restoreBackup(
   file: string,
   { dataDir, openStorage, databaseFile = DATABASE, secret, ready }: RestoreTarget,
 ): Promise<BackupSummary> {
-  const target = resolve(dataDir)
-  const present = await readdir(target).catch(() => null)
-  if (present?.length) throw new BackupError(`${target} is not empty; restore into a new folder, or move it away.`)
-  const { members, about } = await verifiedMembers(file, isOurs)
-  const source = readSourcePlatform(about)
-
-  await mkdir(dirname(target), { recursive: true })
-  const work = await mkdtemp(join(dirname(target), `.${basename(target)}-restore-`))
+  const place = await RestorePlace.open(dataDir)
   try {
+    const { members, about } = await verifiedMembers(file, isOurs)
+    const source = readSourcePlatform(about)
+    const work = place.folder
     const database = relative(work, resolve(work, databaseFile))
     if (database.startsWith('..') || isAbsolute(database) || databaseFile === ':memory:')
       throw new BackupError(`A backup is restored into the data folder, and ${databaseFile} is not in it.`)
@@ -176,15 +172,11 @@ export async function restoreBackup(
       await storage.close()
     }
     if (source) await refuseOtherSecret(source, { dataDir: work, secret })
-    await ready?.(source)
-    await syncFolder(work)
-    if (present) await rmdir(target)
-    await rename(work, target)
-    await syncFolder(dirname(target))
+    await place.publish(database, async () => ready?.(source))
+    return summaryOf(members)
   } finally {
-    await rm(work, { recursive: true, force: true })
+    await place.close()
   }
-  return summaryOf(members)
 }
 
 /** A bucket may contain blobs of an interrupted restore of this backup, but no others. */

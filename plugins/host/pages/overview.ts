@@ -5,6 +5,7 @@ import type { Routes } from '../../../core/http/routes.ts'
 import { countJobs } from '../../../core/jobs/job-queries.ts'
 import type { HealthDetail } from '../../../core/observe/health.ts'
 import type { HostProblem, SetupStep } from '../../../core/observe/host-dashboard.ts'
+import { residentBytes } from '../../../core/observe/resident-memory.ts'
 import {
   Button,
   Chip,
@@ -146,11 +147,11 @@ function stateOf(detail: HealthDetail | undefined, driver: string | undefined): 
 }
 
 function machine({ programVersion, config }: FastifyInstance): View {
-  const { rss } = process.memoryUsage()
+  const rss = residentBytes()
   return html`<div class="card"><${DescriptionList} items=${[
     { term: 'Version', detail: programVersion },
     { term: 'Up for', detail: duration(process.uptime()) },
-    { term: 'Memory', detail: formatBytes(rss) },
+    { term: 'Memory', detail: rss === null ? 'unknown' : formatBytes(rss) },
     { term: 'Load', detail: loadavg()[0]?.toFixed(2) },
     { term: 'Machine', detail: hostname() },
     { term: 'Data', detail: html`<code>${config.dataDir}</code>` },

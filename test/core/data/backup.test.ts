@@ -1,6 +1,7 @@
+import { spawnSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
@@ -8,6 +9,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { loadConfig } from '../../../config/load.ts'
 import { restoreBackup, writeBackup } from '../../../core/data/backups/backup.ts'
+import { openDataFolder } from '../../../core/data/data-folder.ts'
 import { Database } from '../../../core/data/database.ts'
 import { Keys } from '../../../core/data/keys.ts'
 import type { Migration } from '../../../core/data/migrations.ts'
@@ -274,7 +276,7 @@ t.test('a backup says where its platform was', async (t) => {
   const said: unknown[] = []
   const ready = async (platform: unknown) => {
     said.push(platform)
-    t.same((await readdir(home)).includes('restored'), false, 'before the data folder is there')
+    t.ok((await readdir(home)).includes('restored'), 'after the data folder is there')
   }
   await restoreBackup(file, { dataDir: join(home, 'restored'), openStorage, ready })
   t.match(said, [{ portal: 'http://localhost:8080', gamesDomain: 'localhost:8080', formerUrls: [], keyCheck: String }])
@@ -315,4 +317,68 @@ t.test('a storage that holds something else is not restored into', async (t) => 
     message: /is not empty: it holds blobs\/other/,
   })
   t.notOk((await readdir(home)).includes('third'))
+})
+
+t.test('a restore goes into what is there: an empty folder, a volume, a link', async (t) => {
+  const home = await folder(t)
+  const ground = await openGround(t, join(home, 'data'))
+  await ground.save(Buffer.from('one'))
+  const file = join(home, 'backup.tar')
+  await writeBackup(ground, file)
+  const restored = ['blobs', 'gameyard.db', 'keys']
+
+  // A mount point can be neither removed nor replaced; here the folder's own identity shows that it was not.
+  const volume = join(home, 'volume')
+  await mkdir(join(volume, 'lost+found'), { recursive: true })
+  const { ino } = await stat(volume)
+  await restoreBackup(file, { dataDir: volume, openStorage })
+  t.same((await readdir(volume)).sort(), [...restored, 'lost+found'].sort())
+  t.equal((await stat(volume)).ino, ino)
+
+  await mkdir(join(home, 'disk'))
+  await symlink(join(home, 'disk'), join(home, 'link'))
+  await restoreBackup(file, { dataDir: join(home, 'link'), openStorage })
+  t.same((await readdir(join(home, 'disk'))).sort(), restored)
+  t.ok((await lstat(join(home, 'link'))).isSymbolicLink())
+  await symlink(join(home, 'nowhere'), join(home, 'dangling'))
+  await t.rejects(restoreBackup(file, { dataDir: join(home, 'dangling'), openStorage }), /is a link that leads nowhere/)
+
+  await t.test('and all or nothing, the configuration last', async (t) => {
+    for (const name of ['empty', 'new']) {
+      const dataDir = join(home, name)
+      if (name === 'empty') await mkdir(dataDir)
+      let seen: string[] = []
+      const ready = async () => {
+        seen = await readdir(dataDir)
+        throw new Error('the configuration is read-only')
+      }
+      await t.rejects(restoreBackup(file, { dataDir, openStorage, ready }), /read-only/)
+      t.ok(
+        restored.every((entry) => seen.includes(entry)),
+        'the configuration comes last',
+      )
+      t.same(await readdir(dataDir).catch(() => []), [])
+    }
+    t.same(
+      (await readdir(home)).filter((name) => name.startsWith('.')),
+      [],
+    )
+  })
+
+  await t.test('one that was killed is undone by the next, and starts no platform', async (t) => {
+    const dataDir = join(home, 'killed')
+    const work = join(dataDir, '.restore-a1b2c3')
+    await mkdir(join(dataDir, 'keys'), { recursive: true })
+    await mkdir(work)
+    const running = { pid: process.pid, host: hostname() }
+    await writeFile(join(work, 'under-way.json'), JSON.stringify(running))
+    await writeFile(join(work, 'moved.json'), '["blobs","keys","gameyard.db"]')
+    await t.rejects(openDataFolder(dataDir), /was interrupted: run the same command again/)
+    await t.rejects(restoreBackup(file, { dataDir, openStorage }), /Another restore into \S+ is under way/)
+    const ended = spawnSync(process.execPath, ['-e', ''])
+    await writeFile(join(work, 'under-way.json'), JSON.stringify({ ...running, pid: ended.pid }))
+    await restoreBackup(file, { dataDir, openStorage })
+    t.same((await readdir(dataDir)).sort(), restored)
+    await openDataFolder(dataDir)
+  })
 })
