@@ -169,6 +169,20 @@ export default [
     tests: ['plugins/blender/queue', 'system/access-matrix'],
   },
   {
+    name: 'a thread of a script keeps Blender until the time limit',
+    in: 'plugins/blender/harness',
+    find: 'os._exit(0)',
+    replace: 'os.getpid()',
+    tests: ['plugins/blender/model-of-the-scene'],
+  },
+  {
+    name: 'modifiers beside an armature are not in the model',
+    in: 'plugins/blender/harness',
+    find: 'modifier.show_viewport and not _is_skin(item, modifier)',
+    replace: 'modifier.show_viewport and modifier.type == "NODES"',
+    tests: ['plugins/blender/model-of-the-scene'],
+  },
+  {
     name: 'an owner runs one job too many at a time',
     in: 'plugins/blender',
     find: 'having count(*) >= ?',
