@@ -162,6 +162,13 @@ export default [
     tests: ['plugins/assets/zip'],
   },
   {
+    name: 'a model of a pack refers to a file outside of its folders',
+    in: 'plugins/assets/models',
+    find: 'else if (parts.pop() === undefined) return null',
+    replace: 'else parts.pop()',
+    tests: ['plugins/assets/kits'],
+  },
+  {
     name: 'another owner’s Blender job is one’s own',
     in: 'plugins/blender',
     find: 'findOne(JobRow, { id, ownerId })',

@@ -8,7 +8,7 @@ import { AssetRow } from './entities.ts'
 import { InvalidModel } from './errors.ts'
 import { type AssetRecord, blobKey, type StoredFile } from './record.ts'
 import { STORED_KIND } from './stored-bytes.ts'
-import { GLB } from './upload/file-type.ts'
+import { GLB, GLTF_TYPE } from './upload/file-type.ts'
 import { digestFile, type FileDigest } from './upload/local-file.ts'
 
 /** The version of the preparation. An increase prepares existing models again. */
@@ -42,7 +42,7 @@ export class Preparation {
       const path = await spool.take(await this.#assets.read(assetId, face.sha256))
       try {
         if (asset.thumbnailSha256 === null) {
-          if (face.contentType === GLB.contentType) await this.#drawing(asset, path, signal)
+          if (isModel(face)) await this.#drawing(asset, { face, path }, signal)
           else await this.#smallPicture(asset, path, signal)
         }
         if (asset.kind === 'model') await this.#prepareModel(asset, path, signal)
@@ -82,15 +82,26 @@ export class Preparation {
     if (facts?.humanoid) await events.emit('asset.changed', { assetId: id })
   }
 
-  /** Draws a model. */
-  async #drawing(asset: AssetRecord, path: string, signal: AbortSignal): Promise<void> {
+  /** Draws a model, in a pack with the files that it refers to. */
+  async #drawing(
+    asset: AssetRecord,
+    { face, path }: { face: StoredFile; path: string },
+    signal: AbortSignal,
+  ): Promise<void> {
     const { models, spool } = this.#parts
     const out = spool.reserve()
+    const files = new Map<string, string>()
     try {
-      const drawn = await models.run({ task: 'draw', path, out }, backgroundOf(asset, signal)).catch(unlessInvalid)
+      for (const { path: used, sha256 } of asset.files) {
+        if (face.uses?.includes(used)) files.set(used, await spool.take(await this.#assets.read(asset.id, sha256)))
+      }
+      const beside = asset.kind === 'pack' ? { beside: { path: face.path, files } } : {}
+      const task = { task: 'draw', path, out, ...beside } as const
+      const drawn = await models.run(task, backgroundOf(asset, signal)).catch(unlessInvalid)
       if (drawn) await this.#storePicture(asset, out)
     } finally {
       await spool.remove(out)
+      for (const local of files.values()) await spool.remove(local)
     }
   }
 
@@ -179,8 +190,10 @@ function faceOf({ kind, files }: AssetRecord): StoredFile | undefined {
   const pictures = files.filter(({ contentType }) => SHRINKABLE.test(contentType))
   if (kind === 'image') return pictures[0]
   const cover = pictures.find(({ path }) => COVER.test(path))
-  return cover ?? files.find(({ contentType }) => contentType === GLB.contentType) ?? pictures[0]
+  return cover ?? files.find(isModel) ?? pictures[0]
 }
+
+const isModel = ({ contentType }: StoredFile): boolean => contentType === GLB.contentType || contentType === GLTF_TYPE
 
 /** Nobody waits for the preparation of an asset. */
 const backgroundOf = ({ ownerId }: AssetRecord, signal: AbortSignal) => ({ owner: ownerId, background: true, signal })

@@ -21,7 +21,7 @@ import {
   type View,
 } from '../../../core/pages/index.ts'
 import { type Applied, PRESET_NAMES } from '../clips.ts'
-import { clipPath } from '../manifest.ts'
+import { clipPath, packFileUrl } from '../manifest.ts'
 import { type AssetRecord, pathOf } from '../record.ts'
 import type { LodReason } from '../schemas.ts'
 import { modelStage } from './stage.ts'
@@ -200,7 +200,7 @@ const filesOf = (path: string) => [
 ]
 
 const fileSnippet = (asset: AssetRecord, path: string): string =>
-  `const answer = await fetch('${asset.fileUrl}?path=${encodeURIComponent(path)}')`
+  `const answer = await fetch('${packFileUrl(asset, path).replaceAll("'", '%27')}')`
 
 const applySnippet = ({ slug, animations: [clip = ''] }: AssetRecord): string =>
   `gameyard assets animate YOUR-MODEL --from ${slug} --clip ${/^[\w.-]+$/.test(clip) ? clip : `'${clip.replaceAll("'", "'\\''")}'`}`
