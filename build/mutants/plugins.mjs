@@ -169,6 +169,13 @@ export default [
     tests: ['plugins/assets/kits'],
   },
   {
+    name: 'a derived model may lack extensions of its source',
+    in: 'plugins/assets/models',
+    find: '.filter((name) => !STORAGE.has(name))',
+    replace: '.filter((name) => STORAGE.has(name))',
+    tests: ['plugins/assets/derived'],
+  },
+  {
     name: 'another owner’s Blender job is one’s own',
     in: 'plugins/blender',
     find: 'findOne(JobRow, { id, ownerId })',
