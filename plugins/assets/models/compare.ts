@@ -1,4 +1,6 @@
+import { ALL_EXTENSIONS } from '@gltf-transform/extensions'
 import { readParts } from './container.ts'
+import type { Gltf } from './gltf.ts'
 
 /** Ways of storing data. They may change without a loss. */
 const STORAGE = new Set([
@@ -8,18 +10,37 @@ const STORAGE = new Set([
   'KHR_meshopt_compression',
 ])
 
+export class SomethingLost extends Error {}
+
 type Json = Record<string, unknown>
+
+/** The extensions of glTF-Transform, and others that refer to nothing that a derived file may leave out or move. */
+const KNOWN = new Set([
+  ...ALL_EXTENSIONS.map(({ EXTENSION_NAME }) => EXTENSION_NAME),
+  'KHR_animation_pointer',
+  'KHR_meshopt_compression',
+  'KHR_node_hoverability',
+  'KHR_node_selectability',
+  'KHR_node_visibility',
+  'VRM',
+])
+
+/** Whether parts of a model can be replaced without breaking its extensions. */
+export function knowsExtensions({ extensionsUsed = [] }: Gltf): boolean {
+  const names = Array.isArray(extensionsUsed) ? extensionsUsed.map(String) : []
+  return names.every((name) => KNOWN.has(name) || /^(?:VRMC|KHR_materials|KHR_texture|KHR_xmp)_/.test(name))
+}
 
 /**
  * Requires that a derived file has everything of its source: scenes, nodes, meshes with their attributes and shapes,
  * materials with their textures, skins, clips with their channels, cameras, extensions, and `extras`. It compares what a
  * loader finds, by names, not indices or bytes.
  *
- * @throws Error that names what is lost: the fault is the platform's, not the file's
+ * @throws SomethingLost: the fault is the platform's, not the file's
  */
 export function assertNothingLost(source: Uint8Array, derived: Uint8Array): void {
   const lost = lostIn(source, derived)
-  if (lost.length > 0) throw new Error(`A derived model lost ${lost.slice(0, 5).join('; ')}.`)
+  if (lost.length > 0) throw new SomethingLost(`A derived model lost ${lost.slice(0, 5).join('; ')}.`)
 }
 
 /** Lists what a derived file lacks of its source. */

@@ -1,7 +1,7 @@
 /** The parts of a glTF's JSON that are checked before a library reads it. All of it is untrusted. */
 export interface Gltf {
   asset?: { version?: unknown }
-  buffers?: { uri?: unknown; byteLength?: number }[]
+  buffers?: { uri?: unknown; byteLength?: number; extensions?: object }[]
   bufferViews?: {
     buffer?: number
     byteOffset?: number
@@ -14,6 +14,7 @@ export interface Gltf {
   nodes?: { children?: unknown }[]
   meshes?: { primitives?: unknown[] }[]
   animations?: unknown[]
+  skins?: unknown[]
   extensionsUsed?: unknown
   extensionsRequired?: unknown
 }

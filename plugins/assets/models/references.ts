@@ -82,6 +82,14 @@ function resolve(uri: string, from: string): string | null {
   return parts.join('/')
 }
 
+/** Returns the bytes of each buffer of a glTF binary; null for one without, such as the fallback of compressed data. */
+export function bufferContents({ buffers = [] }: Gltf, binary: Uint8Array | null): (Uint8Array | null)[] {
+  return buffers.map(({ uri }, index) => {
+    if (uri === undefined) return index === 0 ? binary : null
+    return decodeDataUri({ list: 'buffers', index, uri: String(uri) })
+  })
+}
+
 function decodeDataUri({ list, index, uri }: Reference): Uint8Array {
   const comma = uri.indexOf(',')
   if (comma < 0) throw outside({ list, index }, 'is no data URI')

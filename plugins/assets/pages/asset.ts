@@ -185,8 +185,11 @@ const variantsSaid = ({ lodReason }: AssetRecord): string =>
 
 const LOD_REASONS: Record<LodReason, string> = {
   few_triangles: 'it has few triangles already',
-  shape_would_change: 'its shape would change',
+  shape_would_change: 'its look would change',
   not_smaller: 'it would not be clearly smaller',
+  unknown_extension: 'it has a glTF extension whose data could get lost',
+  too_slow: 'it takes too much time or memory to make',
+  failed: 'this platform failed to make one',
   unreadable: 'this model can’t be processed',
 }
 

@@ -1,10 +1,13 @@
 // Tests that files derived from a model keep everything of it, also what no library of the platform knows.
-import { Document, NodeIO } from '@gltf-transform/core'
+import { Document, NodeIO, VertexLayout } from '@gltf-transform/core'
 import t from 'tap'
 import { animateModel } from '../../../plugins/assets/models/animate.ts'
 import { lostIn } from '../../../plugins/assets/models/compare.ts'
 import { readParts } from '../../../plugins/assets/models/container.ts'
+import { simplifyModel } from '../../../plugins/assets/models/lod.ts'
 import { Chunk, toGlb } from '../../../plugins/assets/models/write-glb.ts'
+
+import { sheetDocument } from './models.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: tests change it freely
 type Free = any
@@ -47,6 +50,46 @@ t.test('a clip is added to a file without a binary chunk', async (t) => {
   t.same(lostIn(source, made), [])
   const [clip] = (await new NodeIO().readBinary(made)).getRoot().listAnimations()
   t.ok(clip && clip.listChannels().length > 5)
+})
+
+t.test('a lighter form keeps all but triangles, and extensions by index stay right', async (t) => {
+  const source = edited(await interleaved(), (gltf) => {
+    gltf.extensionsUsed = ['VRM', 'KHR_animation_pointer', 'KHR_lights_punctual']
+    gltf.extensions = {
+      VRM: { humanoid: { humanBones: [{ bone: 'hips', node: 1 }] }, blendShapeMaster: { blendShapeGroups: [] } },
+      KHR_lights_punctual: { lights: [{ type: 'point', name: 'lamp' }] },
+    }
+    gltf.materials.unshift({ name: 'unused', extras: { price: 3 } })
+    gltf.meshes[0].primitives[0].material = 1
+    gltf.meshes[0].extras = { targetNames: [] }
+    gltf.nodes.push({ name: 'empty', extras: { spawn: true }, extensions: { KHR_lights_punctual: { light: 0 } } })
+    gltf.scenes[0].nodes.push(gltf.nodes.length - 1)
+    gltf.animations[0].channels.push({
+      sampler: 0,
+      target: { path: 'pointer', extensions: { KHR_animation_pointer: { pointer: '/nodes/0/translation' } } },
+    })
+  })
+  const library = edited(source, (gltf) => {
+    for (const part of ['scene', 'scenes']) delete gltf[part]
+  })
+  for (const [name, file] of Object.entries({ source, library })) {
+    const made = await simplifyModel(file)
+    if ('reason' in made) return t.fail(`${name}: ${made.reason}`)
+    t.ok(made.triangles < 3200 / 2, `${name}: ${made.triangles} triangles`)
+    t.ok(made.bytes.length < file.length * 0.6, `${name}: ${made.bytes.length} of ${file.length} bytes`)
+    t.same(lostIn(file, made.bytes), [])
+    const [before, after] = [readParts(file).gltf as Free, readParts(made.bytes).gltf as Free]
+    for (const part of ['extensions', 'materials', 'nodes', 'scenes', 'animations', 'skins', 'textures']) {
+      t.same(after[part], before[part], `${name}: ${part}`)
+    }
+    const read = await new NodeIO().readBinary(made.bytes)
+    const [clip] = read.getRoot().listAnimations()
+    t.same(clip?.listSamplers()[0]?.getOutput()?.getArray(), new Float32Array([0, 1, 0, 0, 2, 0]))
+    const [primitive] = read.getRoot().listMeshes()[0]?.listPrimitives() ?? []
+    t.same(primitive?.listSemantics().sort(), ['NORMAL', 'POSITION', 'TEXCOORD_0'])
+  }
+  const unknown = await simplifyModel(edited(source, (gltf) => gltf.extensionsUsed.push('ACME_physics')))
+  t.same(unknown, { reason: 'unknown_extension' })
 })
 
 t.test('the comparison names whatever is missing', async (t) => {
@@ -130,6 +173,22 @@ async function person(): Promise<Uint8Array> {
   const channel = document.createAnimationChannel().setSampler(sampler).setTargetNode(hips).setTargetPath('translation')
   document.createAnimation('hop').addSampler(sampler).addChannel(channel)
   return new NodeIO().writeBinary(document)
+}
+
+/** Returns a textured sheet of 3200 triangles whose attributes share one view, with a clip that moves it. */
+async function interleaved(): Promise<Uint8Array> {
+  const document = sheetDocument(40, 'sheet')
+  const buffer = document.getRoot().listBuffers()[0] ?? null
+  const accessor = (type: 'SCALAR' | 'VEC2' | 'VEC3', numbers: number[]) =>
+    document.createAccessor().setType(type).setArray(new Float32Array(numbers)).setBuffer(buffer)
+  const uvs = Array.from({ length: 41 * 41 }, (_, at) => [(at % 41) / 40, Math.floor(at / 41) / 40])
+  document.getRoot().listMeshes()[0]?.listPrimitives()[0]?.setAttribute('TEXCOORD_0', accessor('VEC2', uvs.flat()))
+  const sampler = document.createAnimationSampler().setInput(accessor('SCALAR', [0, 1]))
+  sampler.setOutput(accessor('VEC3', [0, 1, 0, 0, 2, 0]))
+  const [node = null] = document.getRoot().listNodes()
+  const channel = document.createAnimationChannel().setSampler(sampler).setTargetNode(node)
+  document.createAnimation('rise').addSampler(sampler).addChannel(channel.setTargetPath('translation'))
+  return new NodeIO().setVertexLayout(VertexLayout.INTERLEAVED).writeBinary(document)
 }
 
 function edited(source: Uint8Array, change: (gltf: Free) => void): Uint8Array {
