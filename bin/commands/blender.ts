@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { Api } from '../../clients/cli/api.ts'
-import type { Generation, Job } from '../../clients/cli/blender.ts'
+import type { Generation, Job, Warning } from '../../clients/cli/blender.ts'
 import type { Saved } from '../../clients/cli/download.ts'
 import { type Client, type ClientOptions, collect, positive, runClient, withClientOptions } from '../client.ts'
 import type { Installation } from '../installation.ts'
@@ -162,7 +162,8 @@ async function watchAsset(client: Client, { api, origin }: Place, id: string): P
   }).finally(line.erase)
   if (generation.status !== 'completed')
     throw await unfinished(generation.jobId ? `job ${generation.jobId}` : `generation ${id}`, generation)
-  terminal.result({ ...generation, job }, () =>
+  const warnings = job ? await warn(client, { api, origin }, job) : []
+  terminal.result({ ...generation, job: job && { ...job, warnings } }, () =>
     [...(job ? [finished(job)] : []), `Next: gameyard assets get ${generation.assetId}`].join('\n'),
   )
 }
@@ -207,14 +208,27 @@ function progressLine({ terminal }: Client): { show(text: string): void; erase()
 const lineOf = (job: Job): string => `${job.name}: ${stateOf(job)}${job.stage ? `, ${job.stage}` : ''}`
 
 /** Follows a job to its end. @throws CliError unless the job completes */
-async function follow(client: Client, { api, origin }: Place, id: string): Promise<Job> {
+async function follow(client: Client, { api, origin }: Place, id: string): Promise<Job & { warnings: Warning[] }> {
   const { watchJob } = await import('../../clients/cli/blender.ts')
   const line = progressLine(client)
   const told = (job: Job) => line.show(lineOf(job))
   const job = await watchJob(api, id, { origin, told, signal: client.signal }).finally(line.erase)
   if (job.status !== 'completed') throw await unfinished(`job ${id}`, job)
-  return job
+  return { ...job, warnings: await warn(client, { api, origin }, job) }
 }
+
+/** Fetches the warnings of a job, and writes them to stderr unless the output is JSON. */
+async function warn({ terminal }: Client, { api, origin }: Place, job: Job): Promise<Warning[]> {
+  const { warningsOf } = await import('../../clients/cli/blender.ts')
+  const found = await warningsOf(api, job, origin)
+  if (terminal.json) return found
+  for (const { message } of found.slice(0, SHOWN_WARNINGS)) terminal.note(`Warning: ${message}`)
+  if (found.length > SHOWN_WARNINGS)
+    terminal.note(`${found.length - SHOWN_WARNINGS} more warnings are in inspection.json.`)
+  return found
+}
+
+const SHOWN_WARNINGS = 20
 
 async function unfinished(what: string, { status, error }: Pick<Job, 'status' | 'error'> | Generation): Promise<Error> {
   const { CliError } = await import('../../clients/cli/errors.ts')

@@ -17,6 +17,13 @@ export interface Job {
   assetId: string | null
 }
 
+/** A difference between the scene of a job and its model, or a message of the script. */
+export interface Warning {
+  code: string
+  object: string | null
+  message: string
+}
+
 /** An asset that is being generated, as the platform describes it. */
 export interface Generation {
   id: string
@@ -70,6 +77,13 @@ export async function watchGeneration(
     if (isOver(news.generation.status)) return news
   }
   throw signal.reason
+}
+
+/** Fetches what a completed job warns of; nothing where its action writes no inspection. */
+export async function warningsOf(api: Api, { id, artifacts }: Job, origin: string): Promise<Warning[]> {
+  if (!artifacts.some(({ name }) => name === 'inspection.json')) return []
+  const path = `${JOBS}/${encodeURIComponent(id)}/artifacts/inspection.json`
+  return (await api.get<{ warnings?: Warning[] }>(path, { origin })).warnings ?? []
 }
 
 const jobOf = (api: Api, id: string, origin: string): Promise<Job> =>

@@ -14,6 +14,25 @@ export type BlenderTemplate = Answer<'/api/blender/v1/templates', 'get'>['templa
 export type BlenderStarter = Answer<'/api/blender/v1/library', 'get'>['starters'][number]
 export type BlenderArtifact = Answer<'/api/blender/v1/jobs/{id}/artifacts', 'get'>['artifacts'][number]
 
+/** A difference between the scene of a job and its model, or a message of the script by `job.warn`. */
+export interface BlenderWarning {
+  /** Such as `triangles_differ`, `material_differs` or `script`. */
+  code: string
+  /** The name of an object, material or action. */
+  object: string | null
+  message: string
+}
+
+/** The file inspection.json of a job: what its model contains. */
+export interface BlenderInspection {
+  blender: string
+  objects: { name: string; vertices: number; triangles: number; materials: string[] }[]
+  totals: Record<'objects' | 'meshes' | 'vertices' | 'triangles' | 'materials' | 'images' | 'bones', number>
+  bounds: { min: number[]; max: number[]; size: number[] } | null
+  animations: string[]
+  warnings: BlenderWarning[]
+}
+
 /** Thrown when a job ends in any state but completed. */
 export class BlenderJobError extends GameyardError {
   override name = 'BlenderJobError'
@@ -84,6 +103,14 @@ export const getBlenderArtifact = (
     { headers: { accept: '*/*' }, ...studio, ...options },
     asFile,
   )
+
+/** Fetches the inspection of a completed job. Not every action writes one: `render` does not. */
+export const getBlenderInspection = async (
+  connection: Connection,
+  id: string,
+  options?: CallOptions,
+): Promise<BlenderInspection> =>
+  (await (await getBlenderArtifact(connection, id, 'inspection.json', options)).json()) as BlenderInspection
 
 export const getBlenderHealth = (connection: Connection, options?: CallOptions): Promise<BlenderHealth> =>
   connection.json('GET', '/api/blender/health', { ...studio, ...options })

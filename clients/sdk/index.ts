@@ -119,6 +119,7 @@ export interface Client {
     act: Bound<typeof blender.actOnBlenderJob>
     artifacts: Bound<typeof blender.listBlenderArtifacts>
     artifact: Bound<typeof blender.getBlenderArtifact>
+    inspection: Bound<typeof blender.getBlenderInspection>
     waitFor: Bound<typeof blender.waitForBlenderJob>
   }
 }
@@ -191,6 +192,7 @@ export function createClient(options: ClientOptions): Client {
       act: bind(blender.actOnBlenderJob),
       artifacts: bind(blender.listBlenderArtifacts),
       artifact: bind(blender.getBlenderArtifact),
+      inspection: bind(blender.getBlenderInspection),
       waitFor: bind(blender.waitForBlenderJob),
     },
   }

@@ -81,7 +81,7 @@ export class Assets extends AssetStore {
     const id = newId('ast', now)
     await this.#parts.quotas.mustHaveRoom(ownerId)
     try {
-      const intake = await ingest(this.#parts, { assetId: id, owner: ownerId }, file)
+      const intake = await ingest(this.#parts, { assetId: id, owner: ownerId, kind: fields.kind }, file)
       if (fields.kind && fields.kind !== intake.kind) {
         throw new AssetRefused(`The file is of the kind ${intake.kind}, not ${fields.kind}.`)
       }

@@ -14,7 +14,7 @@ import { STORED_KIND } from './stored-bytes.ts'
 import { digestFile, type FileDigest } from './upload/local-file.ts'
 
 /** The version of the clips. An increase makes existing clips obsolete, so they are created again. */
-const VERSION = 1
+const VERSION = 2
 
 /** The names of the clips that fit a humanoid. */
 export const PRESET_NAMES = Object.keys(PRESETS) as PresetName[]

@@ -4,6 +4,8 @@ export const Suspended = defineError('suspended', 451, 'This asset is suspended 
 export const AssetRefused = defineError('asset_refused', 415, '%s')
 /** `details` contains the errors and their locations. */
 export const InvalidModel = defineError('invalid_model', 400, 'This is not a valid glTF binary: %s')
+/** The file may be valid, but takes more time or memory than a model may. */
+export class ModelTooCostly extends InvalidModel {}
 export const NotRigged = defineError('not_rigged', 422, '%s')
 export const ClipDoesNotFit = defineError('clip_does_not_fit', 422, '%s')
 export const TooManyClips = defineError(

@@ -22,6 +22,7 @@ export { modelStage, STAGE_SCRIPT, VIEWER_POLICY, type ViewerFiles, viewerFiles 
 export type { Asset, NewAsset } from './schemas.ts'
 export { fastPathHandler as firstLookAtAssets } from './serving/fast-path.ts'
 export { CORS, PREFLIGHT } from './serving/headers.ts'
+export { fileIn as fileInPack } from './serving/routes.ts'
 export type { LocalFile } from './upload/ingest.ts'
 
 declare module 'fastify' {

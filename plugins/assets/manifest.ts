@@ -24,12 +24,16 @@ export function manifestOf(asset: AssetRecord, clips: readonly Applied[]): Asset
       size,
       sha256,
       contentType,
-      url: kind === 'pack' ? `${url}?path=${encodeURIComponent(path)}` : of('source'),
+      url: kind === 'pack' ? packFileUrl(asset, path) : of('source'),
     })),
     presets: asset.humanoid ? PRESET_NAMES.map((preset) => ({ preset, url: clipUrl(asset, preset) })) : [],
     clips: clips.map((applied) => ({ ...applied, url: clipUrl(asset, applied.clip, applied.from) })),
   }
 }
+
+/** Returns the address of a file of a pack, at which the relative references of a model lead to its other files. */
+export const packFileUrl = ({ fileUrl }: Pick<AssetRecord, 'fileUrl'>, path: string): string =>
+  `${fileUrl}s/${path.split('/').map(encodeURIComponent).join('/')}`
 
 /**
  * Returns the address of a model with a clip.

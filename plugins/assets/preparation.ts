@@ -5,14 +5,15 @@ import { NotFound } from '../../core/errors.ts'
 import { ImageRefusal } from '../../core/images/images.ts'
 import type { AssetStore, AssetsParts } from './asset-store.ts'
 import { AssetRow } from './entities.ts'
-import { InvalidModel } from './errors.ts'
+import { InvalidModel, ModelTooCostly } from './errors.ts'
 import { type AssetRecord, blobKey, type StoredFile } from './record.ts'
+import type { LodReason } from './schemas.ts'
 import { STORED_KIND } from './stored-bytes.ts'
-import { GLB } from './upload/file-type.ts'
+import { GLB, GLTF_TYPE } from './upload/file-type.ts'
 import { digestFile, type FileDigest } from './upload/local-file.ts'
 
 /** The version of the preparation. An increase prepares existing models again. */
-const VERSION = 1
+const VERSION = 2
 /** The number of existing models that are prepared again at once. */
 const RENEWED = 1000
 /** A larger picture gets no thumbnail: decoding it would cost more than it is worth. */
@@ -42,7 +43,7 @@ export class Preparation {
       const path = await spool.take(await this.#assets.read(assetId, face.sha256))
       try {
         if (asset.thumbnailSha256 === null) {
-          if (face.contentType === GLB.contentType) await this.#drawing(asset, path, signal)
+          if (isModel(face)) await this.#drawing(asset, { face, path }, signal)
           else await this.#smallPicture(asset, path, signal)
         }
         if (asset.kind === 'model') await this.#prepareModel(asset, path, signal)
@@ -72,8 +73,8 @@ export class Preparation {
   async #prepareModel(asset: AssetRecord, path: string, signal: AbortSignal): Promise<void> {
     const { models, db, events } = this.#parts
     const { id, rigged, humanoid, preparedBy } = asset
-    if (asset.lodSha256 === null) await this.#simplify(asset, path, signal)
     if (preparedBy === VERSION) return
+    await this.#simplify(asset, path, signal)
     const again = rigged && !humanoid
     const facts = again
       ? await models.run({ task: 'inspect', path }, backgroundOf(asset, signal)).catch(unlessInvalid)
@@ -82,15 +83,26 @@ export class Preparation {
     if (facts?.humanoid) await events.emit('asset.changed', { assetId: id })
   }
 
-  /** Draws a model. */
-  async #drawing(asset: AssetRecord, path: string, signal: AbortSignal): Promise<void> {
+  /** Draws a model, in a pack with the files that it refers to. */
+  async #drawing(
+    asset: AssetRecord,
+    { face, path }: { face: StoredFile; path: string },
+    signal: AbortSignal,
+  ): Promise<void> {
     const { models, spool } = this.#parts
     const out = spool.reserve()
+    const files = new Map<string, string>()
     try {
-      const drawn = await models.run({ task: 'draw', path, out }, backgroundOf(asset, signal)).catch(unlessInvalid)
+      for (const { path: used, sha256 } of asset.files) {
+        if (face.uses?.includes(used)) files.set(used, await spool.take(await this.#assets.read(asset.id, sha256)))
+      }
+      const beside = asset.kind === 'pack' ? { beside: { path: face.path, files } } : {}
+      const task = { task: 'draw', path, out, ...beside } as const
+      const drawn = await models.run(task, backgroundOf(asset, signal)).catch(unlessInvalid)
       if (drawn) await this.#storePicture(asset, out)
     } finally {
       await spool.remove(out)
+      for (const local of files.values()) await spool.remove(local)
     }
   }
 
@@ -128,18 +140,12 @@ export class Preparation {
 
   async #simplify(asset: AssetRecord, path: string, signal: AbortSignal): Promise<void> {
     const { id } = asset
-    const { models, spool, db, events, quotas } = this.#parts
+    const { models, spool, db, events, quotas, storage } = this.#parts
     const out = spool.reserve()
     try {
       const task = { task: 'simplify', path, out } as const
-      const made =
-        (await models.run(task, backgroundOf(asset, signal)).catch(unlessInvalid)) ??
-        ({ reason: 'unreadable' } as const)
-      if ('reason' in made) {
-        await db.em().nativeUpdate(AssetRow, { id }, { lodReason: made.reason })
-        await events.emit('asset.changed', { assetId: id })
-        return
-      }
+      const made = await models.run(task, backgroundOf(asset, signal)).catch(reasonOf)
+      if ('reason' in made) return await this.#withoutLod(asset, made.reason)
       const { sha256, size } = await this.#store(id, out)
       const lod = { lodSha256: sha256, lodSize: size, lodTriangles: made.triangles, lodReason: null }
       const known = await db.transaction(async (em) => {
@@ -151,11 +157,27 @@ export class Preparation {
         await em.nativeUpdate(AssetRow, { id }, lod)
         return true
       })
-      if (!known) await this.#assets.removeBlobs(id)
-      else await events.emit('asset.changed', { assetId: id })
+      if (!known) return await this.#assets.removeBlobs(id)
+      await events.emit('asset.changed', { assetId: id })
+      // The form of an earlier version of the program.
+      if (asset.lodSha256 && asset.lodSha256 !== sha256) await storage.delete(blobKey(id, asset.lodSha256))
     } finally {
       await spool.remove(out)
     }
+  }
+
+  /** Records the reason, and removes the form that an earlier version of the program made. */
+  async #withoutLod({ id, lodSha256 }: AssetRecord, lodReason: LodReason): Promise<void> {
+    const { db, events, quotas, storage } = this.#parts
+    await db.transaction(async (em) => {
+      const row = await em.findOne(AssetRow, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE })
+      if (!row) return
+      const none = { lodSha256: null, lodSize: null, lodTriangles: null }
+      if (row.lodSize) await quotas.remove(em, row.ownerId, { kind: STORED_KIND, bytes: row.lodSize })
+      await em.nativeUpdate(AssetRow, { id }, { ...none, lodReason })
+    })
+    await events.emit('asset.changed', { assetId: id })
+    if (lodSha256) await storage.delete(blobKey(id, lodSha256))
   }
 
   async #store(assetId: string, path: string): Promise<FileDigest> {
@@ -179,11 +201,20 @@ function faceOf({ kind, files }: AssetRecord): StoredFile | undefined {
   const pictures = files.filter(({ contentType }) => SHRINKABLE.test(contentType))
   if (kind === 'image') return pictures[0]
   const cover = pictures.find(({ path }) => COVER.test(path))
-  return cover ?? files.find(({ contentType }) => contentType === GLB.contentType) ?? pictures[0]
+  return cover ?? files.find(isModel) ?? pictures[0]
 }
+
+const isModel = ({ contentType }: StoredFile): boolean => contentType === GLB.contentType || contentType === GLTF_TYPE
 
 /** Nobody waits for the preparation of an asset. */
 const backgroundOf = ({ ownerId }: AssetRecord, signal: AbortSignal) => ({ owner: ownerId, background: true, signal })
+
+/** The reason why there is no simplified form, from an error of the file. */
+function reasonOf(error: unknown): { reason: LodReason } {
+  if (error instanceof ModelTooCostly) return { reason: 'too_slow' }
+  if (error instanceof InvalidModel) return { reason: 'unreadable' }
+  throw error
+}
 
 /** A model that can't be processed stays unchanged, and its source is served. */
 function unlessInvalid(error: unknown): null {

@@ -9,6 +9,8 @@ export interface StoredFile {
   contentType: string
   /** CRC-32, for the ZIP of a pack. */
   crc32: number
+  /** The paths of the files in its pack that a model refers to. */
+  uses?: string[]
 }
 
 /** The columns of an asset, for `app.db.query`. */

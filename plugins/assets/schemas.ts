@@ -16,10 +16,19 @@ export const Variant = Type.Enum(VARIANTS)
 export type Variant = (typeof VARIANTS)[number]
 
 /**
- * Why a model has no simplified form: it is simple already, its shape would change, it would not become clearly
- * smaller, or it can't be processed.
+ * Why a model has no simplified form: it is simple already, its look would change, it would not become clearly smaller, it
+ * has an extension whose data could get lost, it takes too much time or memory, the platform made a form that is not
+ * valid, or the model can't be read.
  */
-export const LOD_REASONS = ['few_triangles', 'shape_would_change', 'not_smaller', 'unreadable'] as const
+export const LOD_REASONS = [
+  'few_triangles',
+  'shape_would_change',
+  'not_smaller',
+  'unknown_extension',
+  'too_slow',
+  'failed',
+  'unreadable',
+] as const
 export type LodReason = (typeof LOD_REASONS)[number]
 
 const Nullable = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>

@@ -3,6 +3,7 @@ import Type from 'typebox'
 import { callerOf, TOKENS_AND_SESSION } from '../../core/http/auth.ts'
 import type { Routes } from '../../core/http/routes.ts'
 import { StarterList } from './catalog/starters.ts'
+import { versionDifferences } from './catalog/version-differences.ts'
 import { sendArtifact } from './jobs/send-artifact.ts'
 import {
   ACTIONS,
@@ -60,8 +61,9 @@ export const routes: Routes = async (app) => {
       const { executor, blenderVersion } = await blender.health()
       const { limits } = blender
       return {
-        version: 'v1',
         blenderVersion,
+        versionDifferences: versionDifferences(),
+        version: 'v1',
         executor,
         actions: [...ACTIONS],
         inputs: NewJob as unknown as Record<string, unknown>,

@@ -123,8 +123,11 @@ export const ArtifactParams = Type.Object({ id: Type.String({ maxLength: 40 }), 
 export const ArtifactList = Type.Object({ artifacts: Type.Array(Artifact) })
 
 export const Capabilities = Type.Object({
+  blenderVersion: Nullable(Type.String({ description: 'The version that runs scripts, such as `3.4.1`.' })),
+  versionDifferences: Type.Array(Type.Object({ version: Type.String(), text: Type.String() }), {
+    description: 'What the common differences between versions of Blender mean for scripts, oldest first.',
+  }),
   version: Type.Literal('v1'),
-  blenderVersion: Nullable(Type.String()),
   executor: Type.String(),
   actions: Type.Array(JobAction),
   inputs: Type.Record(Type.String(), Type.Unknown(), { description: 'JSON Schema of a job.' }),

@@ -1,15 +1,16 @@
 import Type from 'typebox'
 import { NotFound } from '../../core/errors.ts'
 import type { Routes } from '../../core/http/routes.ts'
-import { CORS, firstLookAtAssets, PREFLIGHT } from '../assets/index.ts'
+import { CORS, fileInPack, firstLookAtAssets, PREFLIGHT } from '../assets/index.ts'
 import { refuseServiceWorker } from './edge.ts'
 
 const FileParams = Type.Object({ file: Type.String({ maxLength: 70 }) })
+const PackParams = Type.Object({ file: Type.String({ maxLength: 63 }), '*': Type.String({ maxLength: 512 }) })
 const FileQuery = Type.Object({ variant: Type.Optional(Type.Enum(['auto', 'source', 'lod'])) })
 
 /**
  * `/__service/assets/{id-or-slug}.glb`: public models at the game's own address, so that a game needs no other origin.
- * Pages of every origin may read them, and the error responses too. Credentials are ignored, so a private asset is 404.
+ * `/__service/assets/{id-or-slug}/{path}`: the files of public packs. Pages of every origin may read them, and the error responses too. Credentials are ignored, so a private asset is 404.
  */
 export const assetRoutes: Routes = async (app) => {
   const shared = { config: { auth: 'none', quiet: true }, constraints: { origin: 'game' } } as const
@@ -35,9 +36,27 @@ export const assetRoutes: Routes = async (app) => {
       return reply
     },
   })
-  app.options(
-    '/__service/assets/:file',
-    { ...shared, schema: { hide: true, params: FileParams } },
-    async (_request, reply) => reply.code(204).headers(PREFLIGHT).send(),
-  )
+  app.route({
+    method: ['GET', 'HEAD'],
+    exposeHeadRoute: false,
+    url: '/__service/assets/:file/*',
+    ...shared,
+    schema: { hide: true, params: PackParams },
+    handler: async (request, reply) => {
+      const { file, '*': path } = request.params as { file: string; '*': string }
+      const asset = await app.assets.find(file, null)
+      if (asset?.kind !== 'pack') throw new NotFound('asset')
+      const piece = fileInPack(asset, path)
+      await app.assets.delivery.send(request.raw, reply, { asset, piece, audience: { door: 'proxy', shared: true } })
+      return reply
+    },
+  })
+  for (const [url, params] of [
+    ['/__service/assets/:file', FileParams],
+    ['/__service/assets/:file/*', PackParams],
+  ] as const) {
+    app.options(url, { ...shared, schema: { hide: true, params } }, async (_request, reply) =>
+      reply.code(204).headers(PREFLIGHT).send(),
+    )
+  }
 }

@@ -94,7 +94,16 @@ export async function addBlenderJobs({ app, clock }: Platform, owner: PlayerClie
   const completed = await submit('Golden star', { script })
   const first = await claim()
   const totals = { objects: 1, meshes: 1, materials: 2, triangles: 800, vertices: 441, images: 0 }
-  const inspection = JSON.stringify({ totals, warnings: ['The object "star" has no UV map.'] })
+  const inspection = JSON.stringify({
+    totals,
+    warnings: [
+      {
+        code: 'material_differs',
+        object: 'gold',
+        message: 'Material gold: displacement by the shader is not exported.',
+      },
+    ],
+  })
   const artifacts = await Promise.all(
     (
       [

@@ -370,6 +370,8 @@ GET    /api/assets/:id/manifest                  studio  optional
 OPTIONS /api/assets/:id/manifest                 studio  optional
 GET    /api/assets/:id/file                      studio  optional
 OPTIONS /api/assets/:id/file                     studio  optional
+GET    /api/assets/:id/files/*                   studio  optional
+OPTIONS /api/assets/:id/files/*                  studio  optional
 GET    /api/assets/:id/thumbnail                 studio  optional
 OPTIONS /api/assets/:id/thumbnail                studio  optional
 GET    /api/assets/:id/animation/:preset         studio  optional
@@ -430,6 +432,8 @@ GET    /mount.js                                 portal  none
 GET    /scripts.json                             portal  none
 GET    /__service/assets/:file                   game    none
 OPTIONS /__service/assets/:file                  game    none
+GET    /__service/assets/:file/*                 game    none
+OPTIONS /__service/assets/:file/*                game    none
 GET    /__service/multiplayer.js                 game    none
 GET    /games/:slug/boards/:board                portal  optional page
 GET    /games/:slug/remix                        portal  session page

@@ -1,9 +1,9 @@
-import { type Document, PropertyType } from '@gltf-transform/core'
-import { prune } from '@gltf-transform/functions'
-import { keepCompression } from './compression.ts'
-import { addPreset } from './humanoid/clip.ts'
+import type { Document } from '@gltf-transform/core'
+import { appendClip } from './append-clip.ts'
+import { assertNothingLost } from './compare.ts'
+import { type Frames, presetFrames } from './humanoid/clip.ts'
 import type { PresetName } from './humanoid/presets.ts'
-import { type Applied, applyClip } from './humanoid/retarget.ts'
+import { type DoesNotApply, retargetedFrames } from './humanoid/retarget.ts'
 import { readModel } from './inspect.ts'
 import { validate } from './validate.ts'
 
@@ -11,23 +11,21 @@ import { validate } from './validate.ts'
 export type ClipChoice = { preset: PresetName } | { library: Uint8Array; clip: string }
 
 /** The reason why a clip could not be applied to a model. */
-export type NotAnimated = 'no_humanoid' | Exclude<Applied, 'applied'>
+export type NotAnimated = 'no_humanoid' | DoesNotApply
 
-/** Creates a glTF binary of the model with one clip. */
+/** Creates a glTF binary of the model with a further clip, which is the first. */
 export async function animateModel(source: Uint8Array, choice: ClipChoice): Promise<Uint8Array | NotAnimated> {
-  const { document, io } = await readModel(source)
-  const done = await addClip(document, choice)
-  if (done !== 'applied') return done
-  // Removes data that only the deleted clips used.
-  await document.transform(prune({ propertyTypes: [PropertyType.ACCESSOR] }))
-  await keepCompression(document, io)
-  const bytes = await io.writeBinary(document)
+  const { document } = await readModel(source)
+  const frames = await framesOf(document, choice)
+  if (typeof frames === 'string') return frames
+  const bytes = appendClip(source, document, frames)
+  assertNothingLost(source, bytes)
   await validate(bytes)
   return bytes
 }
 
-async function addClip(document: Document, choice: ClipChoice): Promise<NotAnimated | 'applied'> {
-  if ('preset' in choice) return addPreset(document, choice.preset) ? 'applied' : 'no_humanoid'
+async function framesOf(document: Document, choice: ClipChoice): Promise<Frames | NotAnimated> {
+  if ('preset' in choice) return presetFrames(document, choice.preset) ?? 'no_humanoid'
   const library = await readModel(choice.library)
-  return applyClip(document, library.document, choice.clip)
+  return retargetedFrames(document, library.document, choice.clip)
 }

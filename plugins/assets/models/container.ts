@@ -1,20 +1,10 @@
+import type { Gltf } from './gltf.ts'
+import { isDataUri, outside, referencesOf } from './references.ts'
 import { ModelRefusal } from './refusal.ts'
-
-/** The parts of a glTF's JSON that are checked before a library reads it. All of it is untrusted. */
-export interface Gltf {
-  buffers?: { uri?: unknown; byteLength?: number }[]
-  bufferViews?: { byteLength?: number; byteStride?: number; extensions?: Record<string, Record<string, unknown>> }[]
-  images?: { uri?: unknown }[]
-  accessors?: { count?: number; type?: string; bufferView?: number; sparse?: unknown }[]
-  nodes?: { children?: unknown }[]
-  meshes?: { primitives?: unknown[] }[]
-  animations?: unknown[]
-  extensionsUsed?: unknown
-  extensionsRequired?: unknown
-}
 
 const MAGIC = 0x46546c67
 const JSON_CHUNK = 0x4e4f534a
+const BINARY_CHUNK = 0x004e4942
 /** The maximum JSON size, which no model suitable for a browser exceeds. */
 const JSON_BYTES = 32 * 1024 * 1024
 /** The maximum depth of nesting, which no exporter exceeds. */
@@ -58,6 +48,7 @@ const REQUIRABLE = new Set([
   'EXT_texture_webp',
   'KHR_draco_mesh_compression',
   'KHR_lights_punctual',
+  'KHR_materials_pbrSpecularGlossiness',
   'KHR_materials_unlit',
   'KHR_materials_variants',
   'KHR_mesh_quantization',
@@ -72,6 +63,42 @@ const REQUIRABLE = new Set([
  * @throws ModelRefusal
  */
 export function readContainer(bytes: Uint8Array): Gltf {
+  const { gltf, isBinary } = readParts(bytes)
+  if (!isBinary) throw new ModelRefusal('it does not begin with "glTF".')
+  checkAddresses(gltf)
+  checkExtensions(gltf)
+  checkAmounts(gltf)
+  checkNodes(gltf)
+  return gltf
+}
+
+/**
+ * Reads the JSON of a glTF binary or of a `.gltf`, and the binary chunk. Only the lengths and the lists are checked.
+ *
+ * @throws ModelRefusal
+ */
+export function readParts(bytes: Uint8Array): { gltf: Gltf; binary: Uint8Array | null; isBinary: boolean } {
+  const isBinary = bytes.length < 1 || !isJson(bytes)
+  const { json, binary } = isBinary ? readChunks(bytes) : { json: bytes, binary: null }
+  if (json.length > JSON_BYTES) throw new ModelRefusal('its JSON is larger than 32 MiB.')
+  checkJson(json)
+  const gltf = parse(json)
+  const version = isObject(gltf.asset) ? gltf.asset.version : undefined
+  if (!isBinary && version === undefined) throw new ModelRefusal('it is JSON without the version of glTF.')
+  if (!isBinary && !/^2\./.test(String(version))) {
+    throw new ModelRefusal(`it has version ${String(version).slice(0, 20)}; export it as glTF 2.0.`)
+  }
+  checkLists(gltf)
+  return { gltf, binary, isBinary }
+}
+
+/** Whether a file begins as JSON does, after a byte order mark and white space. */
+function isJson(bytes: Uint8Array): boolean {
+  const start = Buffer.from(bytes.subarray(0, 64)).toString('utf8')
+  return /^\uFEFF?\s*\{/.test(start)
+}
+
+function readChunks(bytes: Uint8Array): { json: Uint8Array; binary: Uint8Array | null } {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (bytes.length < 20 || view.getUint32(0, true) !== MAGIC) throw new ModelRefusal('it does not begin with "glTF".')
   const version = view.getUint32(4, true)
@@ -81,16 +108,10 @@ export function readContainer(bytes: Uint8Array): Gltf {
   const jsonLength = view.getUint32(12, true)
   if (view.getUint32(16, true) !== JSON_CHUNK) throw new ModelRefusal('its first chunk is not JSON.')
   if (jsonLength > bytes.length - 20) throw new ModelRefusal('its JSON chunk is longer than the file.')
-  if (jsonLength > JSON_BYTES) throw new ModelRefusal('its JSON is larger than 32 MiB.')
-  const json = bytes.subarray(20, 20 + jsonLength)
-  checkJson(json)
-  const gltf = parse(json)
-  checkLists(gltf)
-  checkAddresses(gltf)
-  checkExtensions(gltf)
-  checkAmounts(gltf)
-  checkNodes(gltf)
-  return gltf
+  const next = 20 + jsonLength
+  const hasBinary = next + 8 <= bytes.length && view.getUint32(next + 4, true) === BINARY_CHUNK
+  const binary = hasBinary ? bytes.subarray(next + 8, next + 8 + view.getUint32(next, true)) : null
+  return { json: bytes.subarray(20, next), binary }
 }
 
 /** Checks only brackets and commas, since deep or long JSON exhausts memory as soon as it is parsed. */
@@ -141,15 +162,10 @@ function checkLists(gltf: Gltf): void {
   if (entries > MOST_ENTRIES) throw new ModelRefusal(`it has ${entries} parts; ${MOST_ENTRIES} are the most.`)
 }
 
-function checkAddresses({ buffers = [], images = [] }: Gltf): void {
-  const check = (path: string, uri: unknown) => {
-    if (uri === undefined || (typeof uri === 'string' && uri.startsWith('data:'))) return
-    throw new ModelRefusal('it refers to a file outside of itself; export it with everything embedded.', [
-      { path, message: 'must be in the file itself' },
-    ])
+function checkAddresses(gltf: Gltf): void {
+  for (const reference of referencesOf(gltf)) {
+    if (!isDataUri(reference.uri)) throw outside(reference, 'must be in the file itself')
   }
-  for (const [index, { uri }] of buffers.entries()) check(`/buffers/${index}/uri`, uri)
-  for (const [index, { uri }] of images.entries()) check(`/images/${index}/uri`, uri)
 }
 
 function checkExtensions({ extensionsRequired = [] }: Gltf): void {

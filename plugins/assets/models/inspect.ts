@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { Document, Mesh } from '@gltf-transform/core'
-import { type Gltf, readContainer } from './container.ts'
+import { readContainer } from './container.ts'
+import { selfContained } from './embed.ts'
+import type { Gltf } from './gltf.ts'
 import { findHumanoid } from './humanoid/bones.ts'
 import { createIo } from './io.ts'
+import type { Surroundings } from './references.ts'
 import { ModelRefusal } from './refusal.ts'
 import { validate } from './validate.ts'
 
@@ -18,15 +21,17 @@ export interface ModelFacts {
   humanoid: boolean
   /** Names of its clips. A clip without a name is called `animation_<index>`, as in viewers. */
   animations: string[]
+  /** The paths of the files in its pack that it refers to. */
+  uses: string[]
 }
 
 /**
- * Validates and measures a glTF binary.
+ * Validates and measures a glTF binary, or in its pack also a `.gltf`.
  *
  * @throws ModelRefusal
  */
-export async function inspectModel(bytes: Uint8Array): Promise<ModelFacts> {
-  const { document } = await readModel(bytes, { check: true })
+export async function inspectModel(bytes: Uint8Array, beside?: Surroundings): Promise<ModelFacts> {
+  const { document, uses } = await readModel(bytes, { check: true, beside })
   const root = document.getRoot()
   return {
     sha256: createHash('sha256').update(bytes).digest('hex'),
@@ -36,19 +41,27 @@ export async function inspectModel(bytes: Uint8Array): Promise<ModelFacts> {
     rigged: root.listSkins().length > 0,
     humanoid: findHumanoid(document) !== null,
     animations: root.listAnimations().map((animation, index) => animation.getName() || `animation_${index}`),
+    uses,
   }
 }
 
-/** Reads a glTF binary whose container is valid. @param check whether it is validated too @throws ModelRefusal */
+/**
+ * Reads a model whose container is valid.
+ *
+ * @param check whether it is validated too
+ * @param beside the pack that it came in; without one, it is a glTF binary that refers to nothing
+ * @throws ModelRefusal
+ */
 export async function readModel(
-  bytes: Uint8Array,
-  { check = false } = {},
-): Promise<{ gltf: Gltf; document: Document; io: Awaited<ReturnType<typeof createIo>> }> {
+  source: Uint8Array,
+  { check = false, beside }: { check?: boolean; beside?: Surroundings | undefined } = {},
+): Promise<{ gltf: Gltf; document: Document; io: Awaited<ReturnType<typeof createIo>>; uses: string[] }> {
+  const { bytes, uses } = beside ? await selfContained(source, beside) : { bytes: source, uses: [] }
   const gltf = readContainer(bytes)
   if (check) await validate(bytes)
   const io = await createIo(Array.isArray(gltf.extensionsUsed) ? gltf.extensionsUsed.map(String) : [])
   try {
-    return { gltf, io, document: await io.readBinary(bytes) }
+    return { gltf, io, document: await io.readBinary(bytes), uses }
   } catch (error) {
     throw new ModelRefusal('its content can’t be read.', [{ path: '/', message: String(error).slice(0, 200) }])
   }

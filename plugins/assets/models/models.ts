@@ -1,6 +1,6 @@
 import { WorkerPool, WorkTookTooLong } from '../../../core/jobs/worker-pool.ts'
 import type { WorkerPrograms } from '../../../core/jobs/worker-programs.ts'
-import { InvalidModel } from '../errors.ts'
+import { InvalidModel, ModelTooCostly } from '../errors.ts'
 import type { ModelAnswer, ModelResults, ModelTask } from './worker-messages.ts'
 
 const IDLE_MS = 10_000
@@ -10,6 +10,7 @@ const IDLE_MS = 10_000
  */
 const LONGEST_MS: Record<ModelTask['task'], number> = {
   inspect: 30_000,
+  embed: 45_000,
   draw: 15_000,
   simplify: 60_000,
   animate: 30_000,
@@ -39,9 +40,9 @@ export class Models {
     const longestMs = LONGEST_MS[task.task]
     const answer = await this.#pool.run(task, { ...by, longestMs }).catch((error) => {
       if (error instanceof WorkTookTooLong) {
-        throw new InvalidModel(`it takes longer to read than ${longestMs / 1000} seconds, the most for a model.`)
+        throw new ModelTooCostly(`it takes longer to read than ${longestMs / 1000} seconds, the most for a model.`)
       }
-      if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') throw new InvalidModel('it takes too much memory.')
+      if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') throw new ModelTooCostly('it takes too much memory.')
       throw error
     })
     if ('result' in answer) return answer.result as ModelResults[Task['task']]

@@ -37,10 +37,14 @@ export function simplifyPart(
 
 /**
  * Parts that shared one list of vertices now have their own. Without this, each would keep all vertices of the list.
+ *
+ * @returns whether the part has changed
  */
-export function dropUnusedVertices(primitive: Primitive): void {
+export function dropUnusedVertices(primitive: Primitive): boolean {
   const vertices = primitive.getAttribute('POSITION')?.getCount() ?? 0
-  if (primitive.getIndices() && new Set(indicesOf(primitive)).size < vertices) compactPrimitive(primitive)
+  if (!primitive.getIndices() || new Set(indicesOf(primitive)).size === vertices) return false
+  compactPrimitive(primitive)
+  return true
 }
 
 function simplifyInPlace(document: Document, primitive: Primitive): void {

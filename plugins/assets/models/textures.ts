@@ -22,10 +22,10 @@ export interface Pixels {
  * Shrinks PNG and JPEG textures with a side over 1024 pixels, where that saves bytes. WebP and KTX2 stay as they are:
  * they are small, and no encoder for them works in a single binary.
  *
- * @returns whether any became smaller
+ * @returns those that became smaller
  */
-export function shrinkTextures(document: Document): boolean {
-  let any = false
+export function shrinkTextures(document: Document): Set<Texture> {
+  const shrunk = new Set<Texture>()
   for (const texture of document.getRoot().listTextures()) {
     const [width = 0, height = 0] = texture.getSize() ?? []
     const image = texture.getImage()
@@ -35,9 +35,9 @@ export function shrinkTextures(document: Document): boolean {
     const small = encode(resize(pixels, LONGEST_SIDE), texture.getMimeType())
     if (small.length >= image.length) continue
     texture.setImage(small)
-    any = true
+    shrunk.add(texture)
   }
-  return any
+  return shrunk
 }
 
 /** Decodes a PNG or JPEG texture; null for other types and unreadable files. */

@@ -3,16 +3,21 @@ import type { LodReason } from '../schemas.ts'
 import type { NotAnimated } from './animate.ts'
 import type { PresetName } from './humanoid/presets.ts'
 import type { ModelFacts } from './inspect.ts'
+import type { Surroundings } from './references.ts'
 
 /** A task of the worker for a file on this machine's disk; the worker writes results to `out`. */
 export type ModelTask =
-  | { task: 'inspect'; path: string }
+  | { task: 'inspect'; path: string; beside?: Surroundings }
+  /** Writes a glTF binary with everything that the model refers to. */
+  | { task: 'embed'; path: string; out: string; beside?: Surroundings }
   | { task: 'simplify'; path: string; out: string }
-  | { task: 'draw'; path: string; out: string }
+  | { task: 'draw'; path: string; out: string; beside?: Surroundings }
   | { task: 'animate'; path: string; out: string; clip: { preset: PresetName } | { from: string; name: string } }
 
 export interface ModelResults {
   inspect: ModelFacts
+  /** Facts about the written file. */
+  embed: ModelFacts
   /** `reason` explains why the simplified form is not useful. */
   simplify: { triangles: number } | { reason: LodReason }
   /** Null when the model has no visible surface. */

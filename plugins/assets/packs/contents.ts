@@ -8,7 +8,7 @@ import { InvalidModel } from '../errors.ts'
 import type { Limits } from '../limits.ts'
 import type { Models } from '../models/models.ts'
 import { blobKey, type StoredFile } from '../record.ts'
-import { GLB, HEAD_BYTES, sniff, typeInPack } from '../upload/file-type.ts'
+import { GLB, HEAD_BYTES, isGltf, sniff, typeInPack } from '../upload/file-type.ts'
 import { digestFile, headOf } from '../upload/local-file.ts'
 
 /** The number of entries for each file that a pack may have. Folders and junk files count as entries too. */
@@ -28,31 +28,60 @@ export interface PackContents {
   triangles: number | null
 }
 
+/** Paths on this machine's disk, by the path in the archive, in the order of these. */
+export type Unpacked = ReadonlyMap<string, string>
+
 /**
- * Unpacks an archive, file by file. Each file is checked as if it had been uploaded alone, and stored.
+ * Unpacks an archive for the duration of the work.
  *
- * @param owner the player who waits for it
- * @throws InvalidRequest, InvalidModel, PayloadTooLarge, StorageFull; some files may have been stored by then
+ * @throws InvalidRequest, PayloadTooLarge
  */
-export async function unpack(
-  parts: Parts,
-  { assetId, owner }: { assetId: string; owner: string },
+export async function withUnpacked<Result>(
+  { spool, limits }: Parts,
   path: string,
-): Promise<PackContents> {
+  work: (files: Unpacked) => Promise<Result>,
+): Promise<Result> {
   const archive = await Archive.open(path)
+  const files = new Map<string, string>()
   try {
-    const files: StoredFile[] = []
-    const stored = new Set<string>()
-    let triangles: number | null = null
-    for (const file of await filesOf(archive, parts.limits)) {
-      const taken = await take(parts, { assetId, owner, archive, file, stored })
-      files.push(taken.file)
-      if (taken.triangles !== null) triangles = (triangles ?? 0) + taken.triangles
-    }
-    return { files, triangles }
+    for (const file of await filesOf(archive, limits)) files.set(file.path, await spool.take(archive.read(file)))
+    return await work(files)
   } finally {
     archive.close()
+    for (const local of files.values()) await spool.remove(local)
   }
+}
+
+/** Returns the path of the only model of an archive if that is a `.gltf`, else null. */
+export async function soleGltf(files: Unpacked): Promise<string | null> {
+  const models: string[] = []
+  for (const [path, local] of files) {
+    if (isGltf(path) || sniff(await headOf(local, HEAD_BYTES)) === GLB) models.push(path)
+  }
+  const [sole] = models
+  return sole !== undefined && models.length === 1 && isGltf(sole) ? sole : null
+}
+
+/**
+ * Stores the files of a pack. Each is checked as if it had been uploaded alone, but may refer to the others.
+ *
+ * @param owner the player who waits for it
+ * @throws InvalidRequest, InvalidModel, StorageFull; some files may have been stored by then
+ */
+export async function storePack(
+  parts: Parts,
+  { assetId, owner }: { assetId: string; owner: string },
+  unpacked: Unpacked,
+): Promise<PackContents> {
+  const files: StoredFile[] = []
+  const stored = new Set<string>()
+  let triangles: number | null = null
+  for (const path of unpacked.keys()) {
+    const taken = await take(parts, { assetId, owner, path, unpacked, stored })
+    files.push(taken.file)
+    if (taken.triangles !== null) triangles = (triangles ?? 0) + taken.triangles
+  }
+  return { files, triangles }
 }
 
 async function filesOf(archive: Archive, limits: Limits): Promise<ArchivedFile[]> {
@@ -83,36 +112,34 @@ function rootOf(paths: readonly string[]): string {
 }
 
 async function take(
-  { storage, models, spool }: Parts,
+  { storage, models }: Parts,
   {
     assetId,
     owner,
-    archive,
-    file,
+    path,
+    unpacked,
     stored,
-  }: { assetId: string; owner: string; archive: Archive; file: ArchivedFile; stored: Set<string> },
+  }: { assetId: string; owner: string; path: string; unpacked: Unpacked; stored: Set<string> },
 ): Promise<{ file: StoredFile; triangles: number | null }> {
-  const path = await spool.take(archive.read(file))
-  try {
-    const head = await headOf(path, HEAD_BYTES)
-    const isModel = sniff(head) === GLB
-    const facts = isModel ? await inspect(models, owner, { local: path, path: file.path }) : null
-    const digest = await digestFile(path)
-    if (!stored.has(digest.sha256)) {
-      const body = createReadStream(path)
-      await storage.put(blobKey(assetId, digest.sha256), body, digest).finally(() => body.destroy())
-      stored.add(digest.sha256)
-    }
-    const contentType = typeInPack(file.path, head)
-    return { file: { path: file.path, contentType, ...digest }, triangles: facts?.triangles ?? null }
-  } finally {
-    await spool.remove(path)
+  const local = unpacked.get(path) as string
+  const head = await headOf(local, HEAD_BYTES)
+  const isModel = isGltf(path) || sniff(head) === GLB
+  const facts = isModel ? await inspect(models, owner, { path, unpacked }) : null
+  const digest = await digestFile(local)
+  if (!stored.has(digest.sha256)) {
+    const body = createReadStream(local)
+    await storage.put(blobKey(assetId, digest.sha256), body, digest).finally(() => body.destroy())
+    stored.add(digest.sha256)
   }
+  const uses = facts && facts.uses.length > 0 ? { uses: facts.uses } : {}
+  const file = { path, contentType: typeInPack(path, head), ...digest, ...uses }
+  return { file, triangles: facts?.triangles ?? null }
 }
 
-async function inspect(models: Models, owner: string, { local, path }: { local: string; path: string }) {
+async function inspect(models: Models, owner: string, { path, unpacked }: { path: string; unpacked: Unpacked }) {
   try {
-    return await models.run({ task: 'inspect', path: local }, { owner })
+    const task = { task: 'inspect', path: unpacked.get(path) as string, beside: { path, files: unpacked } } as const
+    return await models.run(task, { owner })
   } catch (error) {
     if (!(error instanceof InvalidModel)) throw error
     const reason = error.message.replace(/^This is/, `${printablePath(path)} is`)

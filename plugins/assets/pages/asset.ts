@@ -21,7 +21,7 @@ import {
   type View,
 } from '../../../core/pages/index.ts'
 import { type Applied, PRESET_NAMES } from '../clips.ts'
-import { clipPath } from '../manifest.ts'
+import { clipPath, packFileUrl } from '../manifest.ts'
 import { type AssetRecord, pathOf } from '../record.ts'
 import type { LodReason } from '../schemas.ts'
 import { modelStage } from './stage.ts'
@@ -185,8 +185,11 @@ const variantsSaid = ({ lodReason }: AssetRecord): string =>
 
 const LOD_REASONS: Record<LodReason, string> = {
   few_triangles: 'it has few triangles already',
-  shape_would_change: 'its shape would change',
+  shape_would_change: 'its look would change',
   not_smaller: 'it would not be clearly smaller',
+  unknown_extension: 'it has a glTF extension whose data could get lost',
+  too_slow: 'it takes too much time or memory to make',
+  failed: 'this platform failed to make one',
   unreadable: 'this model can’t be processed',
 }
 
@@ -200,7 +203,7 @@ const filesOf = (path: string) => [
 ]
 
 const fileSnippet = (asset: AssetRecord, path: string): string =>
-  `const answer = await fetch('${asset.fileUrl}?path=${encodeURIComponent(path)}')`
+  `const answer = await fetch('${packFileUrl(asset, path).replaceAll("'", '%27')}')`
 
 const applySnippet = ({ slug, animations: [clip = ''] }: AssetRecord): string =>
   `gameyard assets animate YOUR-MODEL --from ${slug} --clip ${/^[\w.-]+$/.test(clip) ? clip : `'${clip.replaceAll("'", "'\\''")}'`}`

@@ -66,7 +66,7 @@ export function library({ title, path, assets, nextCursor, tags, query }: Librar
       assets.length > 0
         ? html`<${Grid}>${assets.map(card)}<//>`
         : html`<${EmptyState} title=${narrowed ? 'Nothing matches' : 'No assets yet'} action=${narrowed ? undefined : { href: '/assets/new', label: 'Upload the first' }}>
-            <p>${narrowed ? html`Try the beginning of a word of its title, or <a href=${path}>see everything</a>.` : html`A glTF binary (<code>.glb</code>), a picture, a sound, or a ZIP archive of such.`}</p>
+            <p>${narrowed ? html`Try the beginning of a word of its title, or <a href=${path}>see everything</a>.` : html`A model (<code>.glb</code>, <code>.gltf</code>, <code>.vrm</code>), a picture, a sound, or a ZIP archive of such.`}</p>
           <//>`
     }
     <${Pagination} label="Assets" next=${nextCursor && address({ cursor: nextCursor })} first=${cursor && address({})} />`

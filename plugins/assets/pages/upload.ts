@@ -3,9 +3,9 @@ import { Field, Form, html, PageHeader, type View } from '../../../core/pages/in
 /** The upload form. @param problem the error of the last attempt */
 export const uploadPage = (problem?: string): View => html`
   <${PageHeader} title="Upload an asset" crumbs=${[{ label: 'Assets', href: '/assets' }]}
-    lede="A glTF binary (.glb), a picture, a sound, or a ZIP archive, which becomes a pack." />
+    lede="A model (.glb, .gltf, .vrm), a picture, a sound, or a ZIP archive. An archive becomes a pack, or a model if it holds one .gltf." />
   <${Form} id="upload-asset" action="/assets/new" multipart submit="Upload" error=${problem}>
-    <div class="drop"><${Field} label="File" name="file" type="file" required accept=".glb,.zip,.png,.jpg,.jpeg,.webp,.gif,.hdr,.ktx2,.mp3,.ogg,.wav,.flac" /></div>
+    <div class="drop"><${Field} label="File" name="file" type="file" required accept=".glb,.gltf,.vrm,.zip,.png,.jpg,.jpeg,.webp,.gif,.hdr,.ktx2,.mp3,.ogg,.wav,.flac" /></div>
     <${Field} label="Title" name="title" required=${false} maxlength=${120} autocomplete="off" hint="The default is the name of the file." />
     <${Field} label="Description" name="description" type="textarea" rows=${3} required=${false} />
     <${Field} label="Tags" name="tags" required=${false} autocomplete="off" hint="Up to ten, separated by commas: letters a to z, digits, hyphens." />

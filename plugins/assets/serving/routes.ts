@@ -6,7 +6,7 @@ import { Suspended } from '../errors.ts'
 import type { AssetRecord } from '../record.ts'
 import { AssetParams, ClipParams, ClipQuery, Variant } from '../schemas.ts'
 import { drawnThumbnail } from '../thumbnail.ts'
-import type { Audience } from './delivery.ts'
+import type { AssetBlobRef, Audience } from './delivery.ts'
 import { fastPathHandler } from './fast-path.ts'
 import { CORS, PREFLIGHT, type Surface } from './headers.ts'
 
@@ -17,6 +17,11 @@ const FileQuery = Type.Object({
   ),
 })
 type FileQuery = { variant?: Variant; path?: string }
+
+const FileOfPackParams = Type.Object({
+  ...AssetParams.properties,
+  '*': Type.String({ maxLength: 512, description: 'The path in the pack.' }),
+})
 
 const PICTURE = { contentType: 'image/png', variant: null }
 const DRAWN = {
@@ -69,6 +74,13 @@ export const fileRoutes: Routes = async (app) => {
       throw new InvalidRequest('This asset is one file, not a pack; leave `path` out.')
     }
     const piece = app.assets.choose(asset, variant ?? 'auto')
+    await app.assets.delivery.send(request.raw, reply, { asset, audience, piece })
+    return reply
+  }
+
+  const fileOfPack = async (request: FastifyRequest, reply: FastifyReply) => {
+    const { asset, audience } = await seen(request, reply, 'studio')
+    const piece = fileIn(asset, (request.params as { '*': string })['*'])
     await app.assets.delivery.send(request.raw, reply, { asset, audience, piece })
     return reply
   }
@@ -167,7 +179,20 @@ export const fileRoutes: Routes = async (app) => {
       handler: animation(door),
     })
   }
-  for (const address of ['', '/file', '/manifest', '/thumbnail', '/animation/:preset']) {
+  app.route({
+    method: ['GET', 'HEAD'],
+    exposeHeadRoute: false,
+    url: '/api/assets/:id/files/*',
+    config: shared,
+    constraints: { origin: 'studio' },
+    schema: {
+      summary: 'A file of a pack by its path, so that models find the files that they refer to',
+      tags: ['assets'],
+      params: FileOfPackParams,
+    },
+    handler: fileOfPack,
+  })
+  for (const address of ['', '/file', '/files/*', '/manifest', '/thumbnail', '/animation/:preset']) {
     app.options(
       `/api/assets/:id${address}`,
       { config: shared, constraints: { origin: 'studio' }, schema: { hide: true } },
@@ -180,8 +205,8 @@ export const fileRoutes: Routes = async (app) => {
 const isSmallPicture = ({ contentType, size }: { contentType: string; size: number }): boolean =>
   /^image\/(?:png|jpeg|webp|gif)$/.test(contentType) && size <= 1024 * 1024
 
-/** @throws NotFound */
-function fileIn(asset: AssetRecord, path: string) {
+/** Returns a file of a pack. @throws NotFound */
+export function fileIn(asset: AssetRecord, path: string): AssetBlobRef {
   const file = asset.files.find((candidate) => candidate.path === path)
   if (!file) throw new NotFound('file in this pack')
   return { ...file, name: path.split('/').at(-1) as string, variant: 'source' as const }

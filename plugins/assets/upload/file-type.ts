@@ -14,6 +14,10 @@ const type = (kind: FileType['kind'], contentType: string, extension: string): F
   extension,
 })
 
+/** The type of a `.gltf` in a pack. Alone it is made a glTF binary. */
+export const GLTF_TYPE = 'model/gltf+json'
+export const isGltf = (path: string): boolean => /\.gltf$/i.test(path)
+
 export const GLB = type('model', 'model/gltf-binary', 'glb')
 
 /** The number of bytes that `sniff` requires. */

@@ -5,12 +5,14 @@ import type { Spool } from '../../../core/data/spool.ts'
 import { PayloadTooLarge } from '../../../core/errors.ts'
 import { AssetRefused } from '../errors.ts'
 import type { Limits } from '../limits.ts'
+import type { ModelFacts } from '../models/inspect.ts'
 import type { Models } from '../models/models.ts'
-import { unpack } from '../packs/contents.ts'
+import type { Surroundings } from '../models/references.ts'
+import { type PackContents, soleGltf, storePack, withUnpacked } from '../packs/contents.ts'
 import { zipSize } from '../packs/zip.ts'
 import { blobKey, type StoredFile } from '../record.ts'
 import type { Kind } from '../schemas.ts'
-import { HEAD_BYTES, sniff } from './file-type.ts'
+import { type FileType, GLB, HEAD_BYTES, isGltf, sniff } from './file-type.ts'
 import { digestFile, headOf } from './local-file.ts'
 
 /** The result of reading an upload: the columns of its row that come from its bytes. */
@@ -36,31 +38,79 @@ interface Parts extends Pick<FastifyInstance, 'storage'> {
   spool: Spool
 }
 
+interface Uploader {
+  assetId: string
+  /** The player who waits for it. */
+  owner: string
+  /** The kind that the uploader expects; absent for any. */
+  kind?: Kind | undefined
+}
+
 /**
- * Inspects an uploaded file, and stores it under an asset's id.
+ * Inspects an uploaded file, and stores it under an asset's id. A `.gltf`, alone or as the only model of an archive,
+ * becomes a glTF binary with everything in it, unless its uploader wants a pack.
  *
- * @param owner the player who waits for it
  * @throws AssetRefused, InvalidModel, PayloadTooLarge, StorageFull; some bytes may have been stored by then
  */
-export async function ingest(
-  parts: Parts,
-  { assetId, owner }: { assetId: string; owner: string },
-  file: LocalFile,
-): Promise<IngestedFile> {
-  const { storage, models, limits } = parts
+export async function ingest(parts: Parts, by: Uploader, file: LocalFile): Promise<IngestedFile> {
+  const { models, limits } = parts
   const { size: bytes } = await stat(file.path)
   const type = sniff(await headOf(file.path, HEAD_BYTES))
   const most = type?.kind === 'zip' ? limits.assetPackBytes : limits.assetBytes
   if (bytes > most)
     throw new PayloadTooLarge(`${type?.kind === 'zip' ? 'A pack' : 'An asset'} has at most ${most} bytes.`)
+  if (!type && isGltf(file.name)) return ingestGltf(parts, by, file)
   if (!type) {
-    throw new AssetRefused('This is not a glTF binary (.glb), nor a picture, a sound or a ZIP archive of such.')
+    throw new AssetRefused(
+      'This is not a model (.glb, .gltf or .vrm), nor a picture, a sound or a ZIP archive of such.',
+    )
   }
   if (type.kind === 'zip') {
-    const { files, triangles } = await unpack(parts, { assetId, owner }, file.path)
-    return { kind: 'pack', files, size: zipSize(files), triangles, rigged: false, humanoid: false, animations: [] }
+    return withUnpacked(parts, file.path, async (files) => {
+      const path = by.kind === 'pack' ? null : await soleGltf(files)
+      if (path === null) return packOf(await storePack(parts, by, files))
+      return ingestGltf(parts, by, { path: files.get(path) as string, name: path }, { path, files })
+    })
   }
-  const facts = type.kind === 'model' ? await models.run({ task: 'inspect', path: file.path }, { owner }) : null
+  const facts =
+    type.kind === 'model' ? await models.run({ task: 'inspect', path: file.path }, { owner: by.owner }) : null
+  return ingestFile(parts, by, file, { type, facts })
+}
+
+const packOf = ({ files, triangles }: PackContents): IngestedFile => ({
+  kind: 'pack',
+  files,
+  size: zipSize(files),
+  triangles,
+  rigged: false,
+  humanoid: false,
+  animations: [],
+})
+
+async function ingestGltf(
+  parts: Parts,
+  by: Uploader,
+  { path, name }: LocalFile,
+  beside?: Surroundings,
+): Promise<IngestedFile> {
+  const { models, spool, limits } = parts
+  const out = spool.reserve()
+  try {
+    const task = { task: 'embed', path, out, ...(beside && { beside }) } as const
+    const facts = await models.run(task, { owner: by.owner })
+    if (facts.size > limits.assetBytes) throw new PayloadTooLarge(`An asset has at most ${limits.assetBytes} bytes.`)
+    return await ingestFile(parts, by, { path: out, name }, { type: GLB, facts })
+  } finally {
+    await spool.remove(out)
+  }
+}
+
+async function ingestFile(
+  { storage }: Parts,
+  { assetId }: Uploader,
+  file: LocalFile,
+  { type, facts }: { type: FileType; facts: ModelFacts | null },
+): Promise<IngestedFile> {
   const digest = await digestFile(file.path)
   // The sender may still be writing the file, so this verifies that the stored bytes are the checked ones.
   if (facts && facts.sha256 !== digest.sha256) throw new AssetRefused('The file changed while it was read.')
@@ -72,7 +122,7 @@ export async function ingest(
   }
   const clipsOnly = facts !== null && facts.meshes === 0 && facts.animations.length > 0
   return {
-    kind: clipsOnly ? 'animation' : type.kind,
+    kind: clipsOnly ? 'animation' : (type.kind as Kind),
     files: [{ path: nameOf(file.name, type.extension), contentType: type.contentType, ...digest }],
     size: digest.size,
     triangles: facts?.triangles ?? null,

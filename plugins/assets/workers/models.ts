@@ -4,6 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
 import { animateModel } from '../models/animate.ts'
+import { selfContained } from '../models/embed.ts'
 import { inspectModel, readModel } from '../models/inspect.ts'
 import { simplifyModel } from '../models/lod.ts'
 import { drawModel } from '../models/picture.ts'
@@ -19,7 +20,12 @@ async function perform(task: ModelTask): Promise<unknown> {
   const bytes = await readFile(task.path)
   switch (task.task) {
     case 'inspect':
-      return inspectModel(bytes)
+      return inspectModel(bytes, task.beside)
+    case 'embed': {
+      const whole = await selfContained(bytes, task.beside)
+      await writeFile(task.out, whole.bytes)
+      return { ...(await inspectModel(whole.bytes)), uses: whole.uses }
+    }
     case 'simplify': {
       const simplified = await simplifyModel(bytes)
       if ('reason' in simplified) return simplified
@@ -27,7 +33,7 @@ async function perform(task: ModelTask): Promise<unknown> {
       return { triangles: simplified.triangles }
     }
     case 'draw': {
-      const picture = drawModel((await readModel(bytes)).document)
+      const picture = drawModel((await readModel(bytes, { beside: task.beside })).document)
       if (picture) await writeFile(task.out, picture)
       return picture && true
     }

@@ -37,7 +37,7 @@ export const assetTools = defineTools([
     title: 'Upload an asset',
     route: 'POST /api/assets',
     description:
-      'Stores a glTF binary (.glb), a picture, a sound, or a ZIP archive of such, and returns the asset with its `fileUrl`. Private by default.',
+      'Stores a model (.glb, .gltf, .vrm), a picture, a sound, or a ZIP archive of such, and returns the asset with its `fileUrl`. Private by default.',
     effect: 'adds',
     input: {
       fileName: Type.String({ minLength: 1, maxLength: 200, description: 'Such as `robot.glb`.' }),

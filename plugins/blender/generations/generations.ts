@@ -215,7 +215,8 @@ export class GeneratedAssets {
           error: failed?.errorMessage ?? '',
         })
       : (row.prompt ?? '')
-    const system = instructions(template, parameters)
+    const { blenderVersion } = await blender.health()
+    const system = instructions(template, { parameters, blenderVersion })
     const once = { playerId, use: ADVANCE, key: `${id}/${round}`, body: row.prompt }
     const answer = await answerOnce(once, async (remember) => {
       const { result } = await ai.generate(

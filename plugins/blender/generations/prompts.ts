@@ -19,11 +19,14 @@ job.parent([objects], parent); job.join(name, [objects]) -> one object
 job.add_starter(id, location, degrees, scale) -> object`
 
 /** Returns the instructions for the model, which precede the player's prompt. */
-export function instructions(template: Template | null, parameters: Record<string, unknown>): string {
+export function instructions(
+  template: Template | null,
+  { parameters, blenderVersion }: { parameters: Record<string, unknown>; blenderVersion: string | null },
+): string {
   const scene = template
     ? `The template "${template.title}" has been built already with the parameters ${JSON.stringify(parameters)}. ${template.guidance}`
     : 'The scene is empty. Build the model standing on the origin.'
-  return `You write Python for Blender that makes a low-poly model for a game. Answer with one Python program in a fenced block and nothing else. It runs inside Blender in the background, once, without network or files. What is visible in the scene at its end becomes the model; do not export, render, save or quit.
+  return `You write Python for Blender${blenderVersion ? ` ${blenderVersion}` : ''} that makes a low-poly model for a game. Answer with one Python program in a fenced block and nothing else. It runs inside Blender in the background, once, without network or files. What is visible in the scene at its end becomes the model; do not export, render, save or quit.
 
 ${scene}
 

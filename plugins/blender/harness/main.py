@@ -7,6 +7,7 @@ how it went. Nothing here guards against the script: that is the sandbox's part.
 import json
 import os
 import sys
+import tempfile
 import traceback
 
 INPUT, OUTPUT = sys.argv[sys.argv.index("--") + 1 :][:2]
@@ -33,10 +34,8 @@ def finish(outcome):
         json.dump(outcome, file)
 
 
-def assert_complete(request):
+def assert_complete():
     """Blender's exporter stands on numpy: better said before the script runs than after, in a traceback."""
-    if request["action"] not in ("create", "revise", "export"):
-        return
     try:
         import numpy
 
@@ -46,13 +45,21 @@ def assert_complete(request):
 
 
 def run_script(text, job):
-    """The user's script: `job` and `bpy` are there without an import."""
+    """The user's script: `job` and `bpy` are there without an import.
+
+    It is a file in a folder that it may write to, and has no arguments, as with `blender --python script.py`.
+    """
     import bpy
 
     job.progress(0.3, "script")
+    text = text.removeprefix("\ufeff")  # a byte order mark of an editor
+    path = os.path.join(tempfile.mkdtemp(), "script.py")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    sys.argv = ["blender", "--background", "--python", path, "--"]
     try:
-        code = compile(text, "script.py", "exec")
-        exec(code, {"__name__": "__main__", "bpy": bpy, "job": job})
+        code = compile(text, path, "exec")
+        exec(code, {"__name__": "__main__", "__file__": path, "bpy": bpy, "job": job})
     except SystemExit as error:
         if error.code not in (None, 0):
             raise JobFailed("script_error", f"The script ended itself with {error.code!r}.")
@@ -66,11 +73,15 @@ def run_script(text, job):
 
 def describe(error):
     """The error, and the line of the script that it came from: what an author needs."""
+    import version_differences
+
     if isinstance(error, SyntaxError):
         return f"line {error.lineno}: {type(error).__name__}: {error.msg}"
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == "script.py"]
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if os.path.basename(frame.filename) == "script.py"]
     place = f"line {lines[-1]}: " if lines else ""
-    return f"{place}{type(error).__name__}: {error}"[:2000]
+    hint = version_differences.hint(f"{type(error).__name__}: {error}")
+    return f"{place}{type(error).__name__}: {error}"[:1500] + (f". {hint}" if hint else "")
 
 
 def prepare(request, job):
@@ -101,7 +112,7 @@ def main():
     job.begin(request)
     sys.modules["job"] = job
     try:
-        assert_complete(request)
+        assert_complete()
         try:
             prepare(request, job)
         except JobFailed:
@@ -125,3 +136,7 @@ def main():
 
 
 main()
+# A thread that the script left behind would keep Blender running until the time limit.
+sys.stdout.flush()
+sys.stderr.flush()
+os._exit(0)

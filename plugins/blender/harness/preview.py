@@ -1,4 +1,4 @@
-"""The preview: framed and lit by itself, on a transparent ground; the scene is afterwards as it was."""
+"""The preview of a model: framed and lit, on a transparent ground."""
 
 import math
 
@@ -8,40 +8,37 @@ from mathutils import Vector
 ANGLES = {"front": (0, 8), "side": (90, 8), "back": (180, 8), "top": (0, 85), "three-quarter": (35, 22)}
 
 
+def read(path):
+    """Replaces the scene by a model, so that nothing of a script's render settings is left."""
+    import numpy
+
+    # The importer of Blender 3.4 uses a name that NumPy dropped in 1.24.
+    if "bool" not in vars(numpy):
+        numpy.bool = bool
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    bpy.ops.import_scene.gltf(filepath=path)
+
+
 def render(path, request):
     """Renders with Cycles on the CPU: EEVEE needs a display. Parameters of a render job: `view`, `samples`."""
     parameters = request.get("parameters") or {} if request["action"] == "render" else {}
     scene = bpy.context.scene
-    kept = {item.name: item.hide_render for item in scene.objects if item.type in {"LIGHT", "CAMERA"}}
-    for name in kept:
-        scene.objects[name].hide_render = True
-    added = []
-    old_camera, old_world = scene.camera, scene.world
-    try:
-        center, radius = _sphere()
-        turn, rise = ANGLES.get(parameters.get("view"), ANGLES["three-quarter"])
-        added.append(_camera(center, radius, math.radians(turn), math.radians(rise)))
-        scene.camera = added[0]
-        key = Vector((math.sin(math.radians(turn - 40)), -math.cos(math.radians(turn - 40)), 1.1))
-        fill = Vector((math.sin(math.radians(turn + 60)), -math.cos(math.radians(turn + 60)), 0.5))
-        added += [_sun(key, 3.2), _sun(fill, 1.1)]
-        scene.world = bpy.data.worlds.new("preview")
-        scene.world.use_nodes = True
-        scene.world.node_tree.nodes["Background"].inputs["Color"].default_value = (0.75, 0.85, 1.0, 1.0)
-        scene.world.node_tree.nodes["Background"].inputs["Strength"].default_value = 0.55
-        _settings(scene, path, int(request.get("previewSize") or 512), int(parameters.get("samples") or request.get("previewSamples") or 16))
-        bpy.ops.render.render(write_still=True)
-    finally:
-        made = scene.world
-        scene.camera, scene.world = old_camera, old_world
-        if made and made != old_world:
-            bpy.data.worlds.remove(made)
-        for item in added:
-            data = item.data
-            bpy.data.objects.remove(item)
-            (bpy.data.cameras if isinstance(data, bpy.types.Camera) else bpy.data.lights).remove(data)
-        for name, hidden in kept.items():
-            scene.objects[name].hide_render = hidden
+    for item in scene.objects:
+        if item.type in {"LIGHT", "CAMERA"}:
+            item.hide_render = True
+    center, radius = _sphere()
+    turn, rise = ANGLES.get(parameters.get("view"), ANGLES["three-quarter"])
+    scene.camera = _camera(center, radius, math.radians(turn), math.radians(rise))
+    _sun(Vector((math.sin(math.radians(turn - 40)), -math.cos(math.radians(turn - 40)), 1.1)), 3.2)
+    _sun(Vector((math.sin(math.radians(turn + 60)), -math.cos(math.radians(turn + 60)), 0.5)), 1.1)
+    scene.world = bpy.data.worlds.new("preview")
+    scene.world.use_nodes = True
+    background = scene.world.node_tree.nodes["Background"].inputs
+    background["Color"].default_value = (0.75, 0.85, 1.0, 1.0)
+    background["Strength"].default_value = 0.55
+    size, samples = request.get("previewSize") or 512, parameters.get("samples") or request.get("previewSamples") or 16
+    _settings(scene, path, int(size), int(samples))
+    bpy.ops.render.render(write_still=True)
 
 
 def _settings(scene, path, size, samples):

@@ -129,5 +129,14 @@ const inspectionOf = ({ totals = {}, warnings = [] }: Inspection): View => html`
     <${Stats} items=${Object.entries(totals)
       .slice(0, 12)
       .map(([label, value]) => ({ label, value: typeof value === 'number' ? value : String(value) }))} />
-    ${warnings.slice(0, 10).map((warning) => html`<${Notice} tone="warn">${String(warning)}<//>`)}
+    ${warnings.slice(0, SHOWN_WARNINGS).map((warning) => html`<${Notice} tone="warn">${messageOf(warning)}<//>`)}
+    ${warnings.length > SHOWN_WARNINGS && html`<p>${warnings.length - SHOWN_WARNINGS} more are in <code>inspection.json</code>.</p>`}
   <//>`
+
+const SHOWN_WARNINGS = 20
+
+/** Returns the text of a warning, which was a string in the files of earlier jobs. */
+function messageOf(warning: unknown): string {
+  const { message } = typeof warning === 'object' && warning !== null ? (warning as { message?: unknown }) : {}
+  return String(message ?? warning).slice(0, 500)
+}

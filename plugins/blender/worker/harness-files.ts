@@ -21,10 +21,10 @@ function harnessNames(): string[] {
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll(sep, '/'))
 }
 
-/** Returns the Python that runs inside Blender, as files of a run. */
+/** Returns the Python that runs inside Blender with its data, as files of a run. */
 export const harnessFiles = (): InputFile[] =>
   harnessNames()
-    .filter((name) => name.endsWith('.py'))
+    .filter((name) => name.endsWith('.py') || name === 'version_differences.json')
     .map((name) => ({ path: `harness/${name}`, content: harnessText(name) }))
 
 /** Parses the harness's JSON files of a folder, in the order of their names. */

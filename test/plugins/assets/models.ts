@@ -103,7 +103,7 @@ export async function mesh(parts: readonly Part[], { shared = false } = {}): Pro
   return Buffer.from(await new NodeIO().writeBinary(document))
 }
 
-function sheetDocument(n: number, name: string): Document {
+export function sheetDocument(n: number, name: string): Document {
   const document = new Document()
   const buffer = document.createBuffer()
   const positions: number[] = []

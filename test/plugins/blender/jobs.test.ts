@@ -50,7 +50,10 @@ job.warn('made in a test')
     const picture = PNG.sync.read(await artifactOf(platform, program, job.id, 'preview.png'))
     t.same([picture.width, picture.height], [512, 512])
     const inspection = JSON.parse(String(await artifactOf(platform, program, job.id, 'inspection.json')))
-    t.match(inspection, { totals: { objects: 2 }, warnings: ['made in a test'] })
+    t.match(inspection, {
+      totals: { objects: 2 },
+      warnings: [{ code: 'script', object: null, message: 'made in a test' }],
+    })
 
     const revised = await program.post(`${JOBS}/${job.id}/actions`, {
       action: 'revise',

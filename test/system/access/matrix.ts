@@ -205,6 +205,7 @@ POST   /api/assets/:id/appeal                          400  401  404  404  404  
 POST   /api/assets/:id/animations                      400  401  404  404  404  404  404
 DELETE /api/assets/:id/animations                      400  401  404  404  404  404  404
 GET    /api/assets/:id/file                            200  404  404  404  404  404  404
+GET    /api/assets/:id/files/*                         404  404  404  404  404  404  404
 GET    /api/assets/:id/manifest                        200  404  404  404  404  404  404
 POST   /api/assets/:id/publish                         200  401  404  404  404  404  404
 GET    /api/assets/:id/thumbnail                       200  404  404  404  404  404  404
@@ -441,6 +442,7 @@ POST   /admin/storage/count                            403  303  403  403  403  
 GET    /*                                              404  404  404  404  404  404  404
 GET    /__service/:file(^[a-z-]+\\.\\w{8}\\.js$)       404  404  404  404  404  404  404
 GET    /__service/assets/:file                         404  404  404  404  404  404  404
+GET    /__service/assets/:file/*                       404  404  404  404  404  404  404
 GET    /__service/auth-widget.js                       200  200  200  200  200  200  200
 GET    /__service/frame-worker.js                      200  200  200  200  200  200  200
 GET    /__service/engine.js                            200  200  200  200  200  200  200

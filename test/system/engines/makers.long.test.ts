@@ -45,7 +45,7 @@ async function uploadModel(t: Test, page: EnginePage, folder: string, platform: 
   await page.goto(`${platform.portal}/assets/new`)
   await page.upload({ label: 'File' }, join(folder, 'trap.glb'))
   await page.click({ button: 'Upload' })
-  await page.see({ text: 'not a glTF binary' })
+  await page.see({ text: 'not a model' })
   await page.upload({ label: 'File' }, join(folder, 'wavy-sea.glb'))
   await page.click({ button: 'Upload' })
   await page.waitForUrl(({ pathname }) => pathname.startsWith('/assets/wavy-sea'))

@@ -53,6 +53,11 @@ export const studio: Cases = {
     t.match((await file(w, pack.id)).headers, { 'content-type': 'application/zip' }, 'a pack is a ZIP')
     t.equal((await file(w, pack.id, '?path=more/notes.txt')).body, 'More tiles.', 'or one of its files')
     t.equal((await file(w, pack.id, '?path=nothing.txt')).status, 404)
+    const { url: game } = await w.game()
+    for (const base of [`${w.studio}/api/assets/${pack.id}/files`, `${game}/__service/assets/${pack.id}`]) {
+      t.match(await w.get(`${base}/more/notes.txt`), { status: 200, body: 'More tiles.' }, 'with its path, too')
+      t.equal((await w.get(`${base}/nothing.txt`)).status, 404)
+    }
     for (const method of ['GET', 'HEAD', 'OPTIONS']) {
       const { headers } = await w.http(method, `${w.studio}/api/assets/${id}/file`, {
         headers: { origin: 'https://x.example' },

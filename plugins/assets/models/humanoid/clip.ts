@@ -16,18 +16,17 @@ export interface Frames {
   translations: Map<Node, Float32Array<ArrayBuffer>>
 }
 
-/** Replaces the clips of a rigged model by one preset. @returns false when the model has no humanoid rig */
-export function addPreset(document: Document, name: PresetName): boolean {
+/** Computes a preset for a rigged model. @returns null when the model has no humanoid rig */
+export function presetFrames(document: Document, name: PresetName): Frames | null {
   const bones = findHumanoid(document)
-  if (!bones) return false
+  if (!bones) return null
   const { seconds, pose } = PRESETS[name]
   const rig = new Rig(new Skeleton(bones))
   const count = Math.round(seconds * FRAMES_A_SECOND)
   const times = Float32Array.from({ length: count + 1 }, (_, frame) => (frame / count) * seconds)
   const frames: Frames = { name, times, rotations: new Map(), translations: new Map() }
   for (let frame = 0; frame <= count; frame++) record(frames, frame, { bones, posed: rig.pose(pose(frame / count)) })
-  writeClip(document, frames)
-  return true
+  return frames
 }
 
 /** Records a pose as one frame of a clip. */
@@ -63,21 +62,4 @@ export function putRotation(
   const before = frame === 0 ? value : track.subarray(frame * 4 - 4, frame * 4)
   const cosine = value.reduce((sum, part, at) => sum + part * (before[at] as number), 0)
   track.set(cosine < 0 ? value.map((part) => -part) : value, frame * 4)
-}
-
-/** Replaces the clips of a document by one. */
-export function writeClip(document: Document, { name, times, rotations, translations }: Frames): void {
-  for (const clip of document.getRoot().listAnimations()) clip.dispose()
-  const buffer = document.getRoot().listBuffers()[0] ?? document.createBuffer()
-  const clip = document.createAnimation(name)
-  const input = document.createAccessor().setType('SCALAR').setArray(times).setBuffer(buffer)
-  const add = (node: Node, path: 'rotation' | 'translation', array: Float32Array<ArrayBuffer>) => {
-    const type = path === 'rotation' ? 'VEC4' : 'VEC3'
-    const output = document.createAccessor().setType(type).setArray(array).setBuffer(buffer)
-    const sampler = document.createAnimationSampler().setInput(input).setOutput(output).setInterpolation('LINEAR')
-    clip.addSampler(sampler)
-    clip.addChannel(document.createAnimationChannel().setTargetNode(node).setTargetPath(path).setSampler(sampler))
-  }
-  for (const [node, track] of translations) add(node, 'translation', track)
-  for (const [node, track] of rotations) add(node, 'rotation', track)
 }

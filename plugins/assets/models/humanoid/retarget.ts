@@ -1,6 +1,6 @@
 import type { Document, Node } from '@gltf-transform/core'
 import { findHumanoid, type Humanoid, jointsOf, type Limb, readName, SIDES } from './bones.ts'
-import { FRAMES_A_SECOND, type Frames, putRotation, putTranslation, record, writeClip } from './clip.ts'
+import { FRAMES_A_SECOND, type Frames, putRotation, putTranslation, record } from './clip.ts'
 import {
   add,
   angleBetween,
@@ -28,13 +28,13 @@ const ALIKE = 0.1
 /** The minimum fraction of a non-humanoid clip's nodes that the model must contain. */
 const ENOUGH = 0.5
 
-export type Applied = 'applied' | 'no_clip' | 'does_not_fit' | 'too_long'
+export type DoesNotApply = 'no_clip' | 'does_not_fit' | 'too_long'
 
 /**
- * Applies a clip of one file to the rig of another, replacing the rig's clips. Humanoid rigs are matched whatever their
- * bone names and rest poses; other rigs by bone names.
+ * Computes a clip of one file for the rig of another. Humanoid rigs are matched whatever their bone names and rest poses;
+ * other rigs by bone names.
  */
-export function applyClip(document: Document, library: Document, name: string): Applied {
+export function retargetedFrames(document: Document, library: Document, name: string): Frames | DoesNotApply {
   const animation = findClip(library, name)
   if (!animation) return 'no_clip'
   const clip = new SampledClip(animation)
@@ -46,8 +46,7 @@ export function applyClip(document: Document, library: Document, name: string): 
   if (to && from) retarget(frames, clip, { to: new Skeleton(to), from: new Skeleton(from), document, library })
   else if (!copyByName(frames, clip, document)) return 'does_not_fit'
   if (frames.rotations.size === 0 && frames.translations.size === 0) return 'does_not_fit'
-  writeClip(document, frames)
-  return 'applied'
+  return frames
 }
 
 /** A pair of corresponding bones, and the rotation that aligns one rest pose with the other. */
