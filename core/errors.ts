@@ -70,6 +70,10 @@ export const TooManyStreams = defineError(
 export const Internal = defineError('internal', 500, 'The server made a mistake. The log has it under request %s.')
 export const StorageFull = defineError('storage_full', 507, 'The server has no space left to store this.')
 
+/** Returns the refusal of one field. @param message a sentence for the person who filled it in */
+export const invalidField = (path: string, message: string): PlatformError =>
+  new InvalidRequest(message).with({ details: [{ path, message }] })
+
 /** Writing is stopped for the last step of a move; see `DatabaseDriver.setReadOnly`. */
 export class WritesStopped extends defineError(
   'writes_stopped',

@@ -1,6 +1,20 @@
 /** Mistakes in code that runs on users' machines. */
 export default [
   {
+    name: 'a game keeps the keyboard',
+    in: 'clients/browser/frame',
+    find: "window.top?.postMessage({ type: 'service:leave' }, portal)",
+    replace: '',
+    tests: ['plugins/games/play-page'],
+  },
+  {
+    name: 'a game loses the keyboard by one press of Escape',
+    in: 'clients/browser/frame',
+    find: 'const PRESSES = 3',
+    replace: 'const PRESSES = 1',
+    tests: ['plugins/games/play-page'],
+  },
+  {
     name: 'a game signs the player of another server out at its former cookie',
     in: 'plugins/game-edge',
     find: 'if (await this.#tokens.open(value, host, this.#app.clock.now())) return clearCookie',

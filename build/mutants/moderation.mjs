@@ -1,6 +1,20 @@
 /** Mistakes in what the staff decide. */
 export default [
   {
+    name: 'a letter typed anywhere decides a report',
+    in: 'plugins/moderation',
+    find: "if (!(event.target as Element).closest('.queue-case')) return",
+    replace: '',
+    tests: ['plugins/moderation/queue-page'],
+  },
+  {
+    name: 'a second press decides the next report',
+    in: 'plugins/moderation',
+    find: 'if (isDecision && (taken || performance.now() - shownAt < SETTLE_MS)) return',
+    replace: '',
+    tests: ['plugins/moderation/queue-page'],
+  },
+  {
     name: 'a moderator disables staff',
     in: 'plugins/oauth-idp/admin',
     find: "if (action.by.role === 'moderator' && roleOf(row) !== 'player')",

@@ -17,6 +17,7 @@ import {
 import type { Origin, Site } from '../origins/origins.ts'
 import { isOurs, redirectToSignIn, type Viewer } from './auth.ts'
 import { compressed } from './compression.ts'
+import { isOwnForm, returnForm } from './forms/refused-forms.ts'
 import { validationDetails } from './validation.ts'
 
 /** Renders an error page. The kernel injects it, since core/http does not depend on pages. */
@@ -45,7 +46,11 @@ export function installErrorHandlers(app: FastifyInstance): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const known = toPlatformError(error, request)
     if (known.statusCode >= 500) request.log.error({ err: error }, 'request failed')
-    return sendError(app, request, reply, known)
+    if (known.statusCode === 401 || known.statusCode === 404 || !isOwnForm(app, request))
+      return sendError(app, request, reply, known)
+    return returnForm(app, request, reply, { error, known }).then(
+      (page) => page ?? sendError(app, request, reply, known),
+    )
   })
   app.setNotFoundHandler(async (request, reply) => {
     const site = app.origins.of(request.raw)

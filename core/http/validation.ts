@@ -25,7 +25,8 @@ const lenient = validatorsOf({ coerceTypes: 'array' })
 function validatorsOf(coercion: Pick<Options, 'coerceTypes'>): { first: Ajv; some: Ajv } {
   const options = { useDefaults: true, removeAdditional: false, strict: false, ...coercion } as const
   const first = new Ajv({ ...options, allErrors: false })
-  const some = new Ajv({ ...options, allErrors: true, code: { process: stopAtMost } })
+  // `verbose` adds the schema of a field to its error, for the sentence that forms show.
+  const some = new Ajv({ ...options, allErrors: true, verbose: true, code: { process: stopAtMost } })
   for (const ajv of [first, some]) (addFormats as unknown as (ajv: Ajv) => void)(ajv)
   return { first, some }
 }

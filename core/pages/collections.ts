@@ -133,6 +133,25 @@ export const GameCard = ({ game, href, meta, playing }: GameCardProps): View => 
     ${playing ? html`<${Chip} live>${playing} playing<//>` : null}
   </a>`
 
+export interface PlayBarProps {
+  /** The game's title, the heading of the page. */
+  title: string
+  /** Beside the title: the maker, a state. */
+  by?: Content
+  /** Links and buttons. */
+  children?: Content
+}
+
+/** The line above a running game: title, full screen, and a link past the frame, for people who do not want to enter it. */
+export const PlayBar = ({ title, by, children }: PlayBarProps): View => html`
+  <header class="play-bar">
+    <div class="play-name"><h1><bdi>${title}</bdi></h1>${by && html`<p>${by}</p>`}</div>
+    <p class="play-hint" id="play-keys">Press <kbd>Esc</kbd> three times to leave the game.</p>
+    <button class="button small act" type="button" hidden data-full-screen>Full screen</button>
+    <a class="button small" href="#about-game" data-past-game>About</a>
+    ${children}
+  </header>`
+
 export interface PlayFrameProps {
   /** Address at the game's own origin. The policy of the route must allow framing it (`extendPolicy`). */
   src: string
@@ -172,19 +191,21 @@ const granted = [
 export function PlayFrame({ src, title, isolated, signIn }: PlayFrameProps): View {
   const allow = isolated ? `${granted}; cross-origin-isolated` : granted
   const waiting = html`<p class="play-wait" role="status" hidden data-waiting>Starting <bdi>${title}</bdi>…</p>`
+  // For browsers without a full screen of their own, such as those of iPhones.
+  const exit = html`<button class="button small play-exit" type="button" data-exit-full-screen>Exit full screen</button>`
   // The name of the frame tells the game which messages this page sends (clients/browser/frame/play-page.ts).
   if (!signIn) {
-    return html`<div class="play">${waiting}<iframe src=${src} name="service-visitor" title=${title} allow=${allow}></iframe></div>`
+    return html`<div class="play">${exit}${waiting}<iframe src=${src} name="service-visitor" title=${title} allow=${allow} aria-describedby="play-keys"></iframe></div>`
   }
   return html`
     <div class="play" data-ticket=${signIn.ticket} data-src=${src} data-title=${title} data-allow=${allow}>
-      ${waiting}<noscript><iframe src=${signIn.plain} title=${title} allow=${allow}></iframe></noscript>
+      ${exit}${waiting}<noscript><iframe src=${signIn.plain} title=${title} allow=${allow}></iframe></noscript>
     </div>`
 }
 
 /** The content below the game on its play page, at the width of other pages. */
 export const PlayFrameDetails = ({ children }: { children?: Content }): View =>
-  html`<div class="under-play">${children}</div>`
+  html`<div class="under-play" id="about-game" tabindex="-1">${children}</div>`
 
 export interface HeroProps {
   /** The `<h1>`, which may contain line breaks. */

@@ -1,3 +1,4 @@
+import { FormRefusals, type RefusedContent, useFieldRefusal, useRefusedContent } from './forms/refusals.ts'
 import { type Content, classes, html, type View } from './html.ts'
 import { Icon } from './icons.ts'
 import { Notice } from './messages.ts'
@@ -63,14 +64,26 @@ export interface FormProps {
 export function Form(props: FormProps): View {
   const { action, method = 'post', multipart, id, error, submit, kind = 'act', beside, inline, children } = props
   const { optimistic, said } = props
+  const refused = useRefusedContent(action, error, children)
   return html`
-    <form class=${classes('form', inline && 'inline')} action=${action} method=${method} id=${id}
+    <form class=${classes('form', inline && 'inline')} action=${refused?.action ?? action} method=${method} id=${id}
       enctype=${multipart ? 'multipart/form-data' : undefined} data-optimistic=${optimistic} data-said=${said}>
-      ${error && html`<${Notice} tone="error">${error}<//>`}
-      ${children}
+      ${refused && faultSummary(refused)}
+      ${refused ? html`<${FormRefusals} value=${refused.refusal}>${children}<//>` : children}
       ${submit && html`<div class="form-actions"><${Button} kind=${kind}>${submit}<//>${beside}</div>`}
     </form>`
 }
+
+/** Says what is wrong with the whole form, and leads to the fields if several have an error. */
+const faultSummary = ({ message, refusal: { faulty, focus } }: RefusedContent): Content =>
+  (message || faulty.length > 1) &&
+  html`<div class="form-errors" tabindex="-1" autofocus=${focus === ''}>
+    <${Notice} tone="error">${message && html`<p>${message}</p>`}${
+      faulty.length > 1 &&
+      html`<p>${`${faulty.length} fields have an error:`}</p>
+        <ul>${faulty.map(({ id, label, error }) => html`<li><a href=${`#${id}`}>${label}</a>: ${error}</li>`)}</ul>`
+    }<//>
+  </div>`
 
 /** The common properties of fields. */
 export interface FieldProps {
@@ -108,11 +121,25 @@ export interface FieldProps {
 
 /** A labelled control with its hint and its error, associated for screen readers. */
 export function Field(props: FieldProps): View {
-  const { label, hint, error, type = 'text', value, options, mono, id = `field-${props.name}`, ...rest } = props
+  const {
+    label,
+    hint,
+    error: given,
+    type = 'text',
+    value: stored,
+    options,
+    mono,
+    id = `field-${props.name}`,
+    ...rest
+  } = props
+  const { error, entered, focused = rest.autofocus } = useFieldRefusal({ name: rest.name, id, label, error: given })
+  // A page never repeats a password.
+  const value = (type === 'password' ? undefined : entered?.[0]) ?? stored
   const hintId = hint ? `${id}-hint` : undefined
   const errorId = error ? `${id}-error` : undefined
   const shared = {
     ...rest,
+    autofocus: focused,
     ...(mono ? { spellcheck: false, autocapitalize: 'off' } : {}),
     id,
     class: classes('control', mono && 'mono'),
@@ -133,7 +160,7 @@ export function Field(props: FieldProps): View {
               )}</select><${Icon} name="chevron" /></span>`
             : html`<input type=${type} value=${value ?? undefined} ...${shared} />`
       }
-      ${error && html`<p class="field-error" id=${errorId}><${Icon} name="error" /><span>${error}</span></p>`}
+      ${error && html`<${FieldError} id=${errorId ?? ''}>${error}<//>`}
     </div>`
 }
 
@@ -152,15 +179,34 @@ export interface CheckboxProps {
 
 /** A checkbox with an explanation. */
 export function Checkbox(props: CheckboxProps): View {
-  const { label, hint, type = 'checkbox', value = 'on', ...rest } = props
-  const id = props.id ?? `field-${props.name}-${value}`
+  const { name, label, value = 'on', disabled } = props
+  const id = props.id ?? `field-${name}-${value}`
+  const { entered, error, focused } = useFieldRefusal({ name, id, label, error: undefined })
+  const checked = entered && !disabled ? entered.includes(value) : props.checked
+  return html`<${Option} ...${props} id=${id} value=${value} checked=${checked} autofocus=${focused} error=${error} />`
+}
+
+interface OptionProps extends CheckboxProps {
+  autofocus: boolean | undefined
+  picture?: boolean | undefined
+  error?: Content
+  /** `id` of the description of the group. */
+  describedBy?: string | undefined
+}
+
+function Option({ label, hint, type = 'checkbox', id, picture, error, describedBy, ...rest }: OptionProps): View {
+  const described = classes(describedBy, error && `${id}-error`, hint && `${id}-hint`) || undefined
   return html`
-    <div class="checkbox">
-      <input ...${rest} type=${type} value=${value} id=${id} aria-describedby=${hint ? `${id}-hint` : undefined} />
+    <div class=${classes(picture ? 'picture-choice' : 'checkbox', error && 'invalid')}>
+      <input ...${rest} type=${type} id=${id} aria-describedby=${described} aria-invalid=${error ? 'true' : undefined} />
       <label for=${id}>${label}</label>
       ${hint && html`<p class="hint" id=${`${id}-hint`}>${hint}</p>`}
+      ${error && html`<${FieldError} id=${`${id}-error`}>${error}<//>`}
     </div>`
 }
+
+const FieldError = ({ id, children }: { id: string; children?: Content }): View =>
+  html`<p class="field-error" id=${id}><${Icon} name="error" /><span>${children}</span></p>`
 
 export interface ChoicesProps {
   legend: string
@@ -170,22 +216,39 @@ export interface ChoicesProps {
   value?: string | string[] | undefined
   /** Uses checkboxes instead of radio buttons. */
   multiple?: boolean
+  /** Whether each label is a picture with a title below it. */
+  pictures?: boolean
   hint?: Content
   error?: Content
 }
 
 /** A choice of one or several options, each with an explanation: scopes, visibility, expiry. */
-export function Choices({ legend, name, options, value = [], multiple, hint, error }: ChoicesProps): View {
-  const chosen = [value].flat()
+export function Choices({
+  legend,
+  name,
+  options,
+  value = [],
+  multiple,
+  pictures,
+  hint,
+  error: given,
+}: ChoicesProps): View {
+  const id = `field-${name}`
+  const idOf = (option: { value: string }) => `${id}-${option.value}`
+  const first = options[0] && idOf(options[0])
+  const { error, entered, focused } = useFieldRefusal({ name, id: first ?? id, label: legend, error: given })
+  const chosen = entered ?? [value].flat()
+  const describedBy = classes(error && `${id}-error`, hint && `${id}-hint`) || undefined
   return html`
-    <fieldset class=${classes('choices', error && 'invalid')}>
+    <fieldset class=${classes(pictures ? 'picture-choices' : 'choices', error && 'invalid')} aria-describedby=${describedBy}>
       <legend>${legend}</legend>
-      ${hint && html`<p class="hint">${hint}</p>`}
-      ${error && html`<p class="field-error"><${Icon} name="error" /><span>${error}</span></p>`}
+      ${hint && html`<p class="hint" id=${`${id}-hint`}>${hint}</p>`}
+      ${error && html`<${FieldError} id=${`${id}-error`}>${error}<//>`}
       <div class="choice-list">
         ${options.map(
           (option) =>
-            html`<${Checkbox} ...${option} name=${name} type=${multiple ? 'checkbox' : 'radio'} checked=${chosen.includes(option.value)} />`,
+            html`<${Option} ...${option} id=${idOf(option)} name=${name} type=${multiple ? 'checkbox' : 'radio'} picture=${pictures} checked=${chosen.includes(option.value)}
+              autofocus=${focused && idOf(option) === first} describedBy=${error ? `${id}-error` : undefined} />`,
         )}
       </div>
     </fieldset>`
@@ -229,10 +292,23 @@ export interface ConfirmProps {
 }
 
 /** An action that needs a second, deliberate step. It opens in place, without a script. */
-export const Confirm = ({ label, action, submit = label, kind = 'danger', ...rest }: ConfirmProps): View => html`
-  <details class="confirm" open=${rest.open}>
-    <summary class=${classes('button', kind === 'danger' && kind, rest.small && 'small')} aria-label=${rest.name}>${label}</summary>
-    <div class=${classes('confirm-body', kind)}>
-      <${Form} action=${action} submit=${submit} kind=${kind} error=${rest.error}>${rest.children}<//>
-    </div>
-  </details>`
+export function Confirm({ label, action, submit = label, kind = 'danger', ...rest }: ConfirmProps): View {
+  const refused = useRefusedContent(action, rest.error, rest.children)
+  return html`
+    <details class="confirm" open=${rest.open || refused !== null}>
+      <summary class=${classes('button', kind === 'danger' && kind, rest.small && 'small')} aria-label=${rest.name}>${label}</summary>
+      <div class=${classes('confirm-body', kind)}>
+        <${Form} action=${action} submit=${submit} kind=${kind} error=${rest.error}>${rest.children}<//>
+      </div>
+    </details>`
+}
+
+/** Turns the keyboard shortcuts of one letter on and off in this browser. Both need scripts, so it is hidden without. */
+export const ShortcutSettings = (): View => html`
+  <section class="section side" hidden data-shortcut-settings>
+    <div class="section-head"><div><h2>Keyboard shortcuts</h2><p>The <kbd>?</kbd> key lists them.</p></div></div>
+    <div class="section-body"><div class="card"><div class="checkbox">
+      <input type="checkbox" id="shortcut-switch" checked data-shortcut-switch />
+      <label for="shortcut-switch">Use shortcuts of one letter in this browser</label>
+    </div></div></div>
+  </section>`

@@ -1,10 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { VNode } from 'preact'
 import { renderToString } from 'preact-render-to-string'
+import { refusedForm } from '../http/forms/refused-forms.ts'
 import type { BrowserFiles } from './browser-files.ts'
+import { type RefusalPage, RefusalPages } from './forms/refusals.ts'
 import { type Content, html } from './html.ts'
 import { FenceArt } from './messages.ts'
-import { type PageOptions, type Site, shell, type Viewer } from './shell.ts'
+import { main, type PageOptions, type Site, shell, type Viewer } from './shell.ts'
 
 export { BarChart, NumberTable } from './charts.ts'
 export * from './collections.ts'
@@ -24,7 +26,7 @@ export { ThingLinks } from './thing-links.ts'
 /** The part of Fastify's reply that `renderPage` needs, for any type provider. */
 export interface PageReply {
   readonly server: { readonly site: Site; readonly browserFiles: BrowserFiles }
-  readonly request: { readonly headers: IncomingHttpHeaders; readonly url: string }
+  readonly request: { readonly headers: IncomingHttpHeaders; readonly url: string; readonly method: string }
   code(status: number): unknown
   header(name: string, value: string): unknown
   hasHeader(name: string): boolean
@@ -37,12 +39,30 @@ export interface PageReply {
  */
 export function renderPage(reply: PageReply, options: PageOptions): string {
   const { site, browserFiles } = reply.server
-  const page = shell(site, browserFiles, reply.request, options)
-  reply.code(options.status ?? 200)
+  const { status = 200 } = options
+  const form = refusedForm()
+  const refusal =
+    form || (status >= 400 && reply.request.method === 'POST') ? { form, found: false, loose: false } : null
+  const body = renderBody(options, refusal)
+  if (form) form.isShown = refusal?.found === true
+  const title = refusal ? `Error: ${options.title}` : options.title
+  const page = shell(site, browserFiles, reply.request, { ...options, title })
+  reply.code(status)
   reply.header('content-type', 'text/html; charset=utf-8')
   if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'private, no-cache')
-  return page.start + render(options.head) + page.middle + render(page.body) + page.end
+  return page.start + render(options.head) + page.middle + body + page.end
 }
+
+/** Renders the main part. @param refusal knows afterwards whether the page has the refused form */
+function renderBody(options: PageOptions, refusal: RefusalPage | null): string {
+  const text = renderMain(options, refusal)
+  if (!refusal?.form || refusal.found) return text
+  refusal.loose = true
+  return renderMain(options, refusal)
+}
+
+const renderMain = (options: PageOptions, refusal: RefusalPage | null): string =>
+  render(html`<${RefusalPages.Provider} value=${refusal}>${main(options)}<//>`)
 
 /** Renders a piece of a page alone, for live updates. */
 export const renderPart = (content: Content): string => render(content)

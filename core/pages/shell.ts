@@ -100,7 +100,6 @@ export interface PageOptions {
 interface ShellParts {
   start: string
   middle: string
-  body: View
   end: string
 }
 
@@ -132,7 +131,6 @@ export function shell(
   return {
     start: `<!doctype html><html lang="en"${theme ? ` data-theme="${theme}"` : ''}><head>${options.preloadFonts === false ? prepared.headWithoutFonts : prepared.head}<title>${escapeHtml(options.title)} · ${prepared.name}</title><meta property="og:title" content="${escapeHtml(options.title)}">${description}${options.share ? shareTags(site, options.share) : ''}${scripts.join('')}`,
     middle: `</head><body>${around.header}`,
-    body: main(options),
     end: `${around.footer}<i id="page-end" hidden></i></body></html>`,
   }
 }
@@ -220,7 +218,8 @@ const header = (site: Site, address: Address, { user, current, returnTo }: Visit
   html`<a class="skip" href="#main">Skip to the content</a>
     <${Navigation} siteName=${site.name} entries=${site.navigation} current=${current} user=${user} address=${address} returnTo=${returnTo} />` as unknown as View
 
-const main = ({ flash, body, wide, narrow }: PageOptions): View => html`
+/** The main part of a page, with the result of the last action. */
+export const main = ({ flash, body, wide, narrow }: PageOptions): View => html`
   <main id="main" class=${classes('main', wide && 'wide', narrow && 'narrow')} tabindex="-1">
     ${flash && html`<div class="flash"><${Notice} tone=${flash.tone ?? 'success'} dismissible>${flash.message}<//></div>`}
     ${body}

@@ -171,10 +171,10 @@ const Submitting = ({ entries, mine, viewer }: JamProps): View => {
 }
 
 const Withdraw = ({ gameId, title }: { gameId: string; title: string }): View => html`
-  <form action="/jam/entries/withdraw" method="post">
+  <${Form} action="/jam/entries/withdraw">
     <input type="hidden" name="gameId" value=${gameId} />
     <${Button} small label=${`Withdraw ${title}`}>Withdraw<//>
-  </form>`
+  <//>`
 
 const Organising = ({ jam, entries }: JamProps): View => html`
   <${Section} title="Organise" id="organise" layout="side" description="Only administrators see this part.">
@@ -206,10 +206,10 @@ const Organising = ({ jam, entries }: JamProps): View => html`
   <//>`
 
 const Switch = ({ what, open }: { what: 'submissions' | 'voting'; open: boolean }): View => html`
-  <form action="/jam/switch" method="post">
+  <${Form} action="/jam/switch">
     <input type="hidden" name="what" value=${what} />
     <${Button} name="to" value=${open ? 'closed' : 'open'}>${open ? 'Close' : 'Open'} ${what}<//>
-  </form>`
+  <//>`
 
 interface SettingsProps {
   action: string

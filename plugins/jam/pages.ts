@@ -14,7 +14,7 @@ const own = { config: { auth: 'session', page: true }, constraints } as const
 const organises = { ...own, config: { ...own.config, role: 'admin' } } as const
 
 const Text = Type.Optional(Type.String({ maxLength: 2000 }))
-const Query = Type.Object({ done: Text, trouble: Text })
+const Query = Type.Object({ done: Text })
 
 /** The messages after a step. The address contains only the name of the step. */
 const DONE: Record<string, string> = {
@@ -37,13 +37,12 @@ export const pages: Routes = async (app) => {
   app.get('/jam', { ...open, schema: { querystring: Query } }, async (request, reply) => {
     const viewer = request.principal?.viewer ?? null
     const jam = await app.jams.current()
-    const { done, trouble } = request.query
-    const message = trouble ? TROUBLE[trouble] : DONE[done ?? '']
+    const message = DONE[request.query.done ?? '']
     const shell = {
       title: jam?.title ?? 'Game jam',
       current: '/jam',
       user: viewer,
-      flash: message ? { message, tone: trouble ? ('error' as const) : ('success' as const) } : null,
+      flash: message ? { message } : null,
     }
     if (!jam) return renderPage(reply, { ...shell, body: NoJamPage({ isAdmin: viewer?.isAdmin ?? false }) })
     const [entries, voters, votes, mine] = await Promise.all([
@@ -146,7 +145,7 @@ export const pages: Routes = async (app) => {
   )
 }
 
-/** Common refusals are shown on the page of the form. */
+/** Common refusals, in the words of the page. */
 const TROUBLE: Record<string, string> = {
   submissions_closed: 'Submissions are closed by now.',
   voting_closed: 'Voting is closed by now; your last votes count.',
@@ -161,8 +160,8 @@ async function act(reply: FastifyReply, done: string, work: () => Promise<void>)
   try {
     await work()
   } catch (error) {
-    if (!isPlatformError(error) || !(error.code in TROUBLE)) throw error
-    return reply.redirect(`/jam?trouble=${error.code}`, 303)
+    const message = isPlatformError(error) && TROUBLE[error.code]
+    throw message ? Object.assign(error, { message }) : error
   }
   return reply.redirect(`/jam?done=${done}`, 303)
 }

@@ -1,4 +1,4 @@
-import { Button, type Content, Cover, html, Row, type View } from '../../core/pages/index.ts'
+import { Button, type Content, Cover, Form, html, Row, type View } from '../../core/pages/index.ts'
 import type { CategoryResult, Jam, Place, Results } from './schemas.ts'
 
 interface ResultsProps {
@@ -50,7 +50,7 @@ const winner = ({ name, places }: CategoryResult): Content => html`
 const Steps = ({ jam, results }: { jam: Jam; results: Results }): View => {
   const { revealed, steps } = results
   const to = (label: string, step: number, kind: 'act' | 'plain'): Content => html`
-    <form action="/jam/results" method="post"><input type="hidden" name="revealed" value=${step} /><${Button} kind=${kind}>${label}<//></form>`
+    <${Form} action="/jam/results"><input type="hidden" name="revealed" value=${step} /><${Button} kind=${kind}>${label}<//><//>`
   return html`
     <div class="podium-steps">
       ${

@@ -66,7 +66,7 @@ export class Boards {
         `update score_boards set revision = revision + 1 where game_id = ? and id = ? returning ${COLUMNS}`,
         [gameId, id],
       )
-      if (row && create) throw new BoardExists(id)
+      if (row && create) throw new BoardExists(id).with({ details: [{ path: 'id', message: 'is taken' }] })
       const detail = row ? await this.#change(statements, toStored(row), input) : null
       if (!row) await this.#create(statements, gameId, id, input)
       // A deploy sends the boards of gameyard.json each time, mostly unchanged.

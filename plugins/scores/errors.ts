@@ -18,7 +18,7 @@ export const BoardNotFound = defineError(
   404,
   'There is no such board. The owner of the game makes it: gameyard games boards set BOARD --title TITLE, or under Scores in its dashboard.',
 )
-export const BoardExists = defineError('board_exists', 409, 'There is a board %s already.')
+export const BoardExists = defineError('board_exists', 409, 'There is a board %s already. Choose another id.')
 export const TooManyBoards = defineError('too_many_boards', 409, 'A game has at most %s boards; remove one.')
 export const BoardHasScores = defineError(
   'board_has_scores',

@@ -4,7 +4,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../../core/clock.ts'
 import { type Database, deleteInBatches, type Statements } from '../../core/data/database.ts'
 import { TtlCache } from '../../core/data/ttl-cache.ts'
-import { InvalidRequest, NotFound } from '../../core/errors.ts'
+import { invalidField, NotFound } from '../../core/errors.ts'
 import type { Events } from '../../core/events.ts'
 import type { Principal } from '../../core/http/auth.ts'
 import { cutPage, type PageQuery } from '../../core/http/pagination.ts'
@@ -98,8 +98,8 @@ export class Tokens {
     expiresInDays = DEFAULT_EXPIRY,
   }: NewToken): Promise<CreatedToken> {
     const name = visibleText(label)
-    if (name === '' || name.length > 80) throw fieldError('label', 'Name the token, in 80 characters at most.')
-    if (kind === 'api' && scopes.length === 0) throw fieldError('scopes', 'Choose at least one scope.')
+    if (name === '' || name.length > 80) throw invalidField('label', 'Name the token, in 80 characters at most.')
+    if (kind === 'api' && scopes.length === 0) throw invalidField('scopes', 'Choose at least one scope.')
     const createdAt = this.#context.clock.now()
     const token = newToken(kind)
     const row = {
@@ -251,8 +251,6 @@ export class Tokens {
 }
 
 const hashSecret = (token: string): string => hash('sha256', token, 'base64url')
-
-const fieldError = (path: string, message: string) => new InvalidRequest(message).with({ details: [{ path, message }] })
 
 type Row = Omit<Token, 'scopes' | 'kind' | 'createdAt' | 'lastUsedAt' | 'expiresAt'> & {
   kind: string

@@ -1,18 +1,18 @@
-/** Timeout in ms for the second key of a sequence. */
-const PATIENCE = 3000
+import { areShortcutsOff, enableShortcutSwitch, isTyping, SEQUENCE_MS } from './shortcut-keys.ts'
 
 /**
  * Enables keyboard shortcuts: `/` searches, `g` and a letter navigate, `?` lists them all. Under a running game there are
  * none, since the game uses letters.
  */
 export function enableKeyboardShortcuts(): void {
+  enableShortcutSwitch(document)
   if (document.querySelector('.play')) return
   const places = new Map<string, HTMLAnchorElement>()
   for (const link of document.querySelectorAll<HTMLAnchorElement>('a[data-go]')) places.set(link.dataset.go ?? '', link)
   let going = Number.NEGATIVE_INFINITY
   document.addEventListener('keydown', (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return
-    if (event.timeStamp - going < PATIENCE) {
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event) || areShortcutsOff()) return
+    if (event.timeStamp - going < SEQUENCE_MS) {
       going = Number.NEGATIVE_INFINITY
       const link = places.get(event.key)
       if (!link) return
@@ -33,17 +33,12 @@ export function enableKeyboardShortcuts(): void {
   button.addEventListener('click', () => show(places))
 }
 
-/** Whether a key goes into a field, which may be in a shadow tree, such as the text editor of a game's files. */
-export function isTyping(event: KeyboardEvent): boolean {
-  const [inner] = event.composedPath()
-  return inner instanceof HTMLElement && inner.closest('input, textarea, select, [contenteditable], dialog') !== null
-}
-
 let sheet: HTMLDialogElement | undefined
 
 /** Shows the list of shortcuts, and creates it on first use. */
 function show(places: ReadonlyMap<string, HTMLAnchorElement>): void {
-  sheet ??= make(places)
+  sheet?.remove()
+  sheet = make(places)
   sheet.showModal()
 }
 
@@ -77,13 +72,20 @@ function make(places: ReadonlyMap<string, HTMLAnchorElement>): HTMLDialogElement
     line.append(term, meaning)
     list.append(line)
   }
+  const label = document.createElement('label')
+  label.className = 'sheet-switch'
+  const box = document.createElement('input')
+  box.type = 'checkbox'
+  box.dataset.shortcutSwitch = ''
+  label.append(box, 'Use shortcuts of one letter in this browser')
   const form = document.createElement('form')
   form.method = 'dialog'
   const close = document.createElement('button')
   close.className = 'button'
   close.textContent = 'Close'
   form.append(close)
-  dialog.append(title, list, form)
+  dialog.append(title, list, label, form)
+  enableShortcutSwitch(dialog)
   document.body.append(dialog)
   return dialog
 }

@@ -54,7 +54,9 @@ async function send(name: string, line: Line, { form, action, body }: Sent): Pro
     const answer = await fetch(action, { method: 'POST', body })
     const answered = new DOMParser().parseFromString(await answer.text(), 'text/html')
     if (answered.querySelector('form[action="/sign-in"]')) return location.assign(answer.url)
-    const refusal = answered.querySelector(answer.ok ? '.flash .notice.error' : '.error-page .lede')
+    const refusal = answered.querySelector(
+      '.flash .notice.error .notice-body, .form-errors .notice-body, .error-page .lede',
+    )
     const gone = answer.status === 404 || answer.status === 410
     why = gone ? 'It no longer exists.' : refusal?.textContent?.trim() || 'The server refused. Nothing was changed.'
     if (answer.ok && !refusal) page = answered

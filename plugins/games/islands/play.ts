@@ -1,21 +1,18 @@
 /** The play page: opens the game for a signed-in player, gives it the keyboard, and offers full screen. */
 import { openSignedIn } from './play/frame.ts'
-import { giveKeyboardTo } from './play/keyboard.ts'
+import { offerFullScreen } from './play/full-screen.ts'
+import { giveKeyboardTo, leaveByKey } from './play/keyboard.ts'
+import { fitWindow } from './play/window-height.ts'
 
 const place = document.querySelector<HTMLElement>('.play')
 const frame = place?.dataset.ticket ? openSignedIn(place) : place?.querySelector('iframe')
 
 if (frame) giveKeyboardTo(frame)
 
-/** Shows the full-screen button if the browser supports full screen, which some phones do not. */
-const button = document.querySelector<HTMLButtonElement>('[data-full-screen]')
-
-if (frame && button && document.fullscreenEnabled) {
-  button.hidden = false
-  button.addEventListener('click', async () => {
-    await frame.requestFullscreen()
-    frame.focus()
-  })
+if (place) fitWindow(place)
+if (place && frame) {
+  offerFullScreen(place, frame)
+  leaveByKey(frame)
 }
 
 /** Shows that the game is loading. If it has loaded already, no message appears. */

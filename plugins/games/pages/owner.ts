@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type, { type Static } from 'typebox'
-import { isPlatformError } from '../../../core/errors.ts'
+import { invalidField, isPlatformError } from '../../../core/errors.ts'
 import { callerOf } from '../../../core/http/auth.ts'
 import { bodyWithText } from '../../../core/http/limits/body-limits.ts'
 import type { Routes } from '../../../core/http/routes.ts'
@@ -8,10 +8,10 @@ import { Button, Form, html, PageHeader, renderPage, StepIndicator } from '../..
 import { pathOf } from '../record.ts'
 import { type AnalyticsQuery, DESCRIPTION_LENGTH, type Game, MOST_SAVED_BYTES, SLUG_PATTERN } from '../schemas.ts'
 import { analytics, SPANS } from './analytics.ts'
-import { type GameForm, gameFields, NEW_GAME_STEPS, type Problems, problemsOf, readForm } from './form.ts'
+import { type GameForm, gameFields, NEW_GAME_STEPS, readForm } from './form.ts'
 import { integrate } from './integrate.ts'
 import { myGames, type RefusedDeletion } from './mine.ts'
-import { type SettingsProps, settings } from './settings.ts'
+import { settings } from './settings.ts'
 
 const constraints = { origin: 'portal' } as const
 const own = { config: { auth: 'session', page: true }, constraints } as const
@@ -29,8 +29,11 @@ const ServingBody = Type.Object({
   remix: Box,
   multiplayer: Box,
   guests: Box,
-  maxPlayersPerRoom: Type.String({ pattern: '^([1-9][0-9]{0,2}|1000)$' }),
-  savesBytes: Type.Optional(Type.String({ pattern: '^[0-9]{1,10}$' })),
+  maxPlayersPerRoom: Type.String({
+    pattern: '^([1-9][0-9]{0,2}|1000)$',
+    advice: 'Enter a whole number from 1 to 1000.',
+  }),
+  savesBytes: Type.Optional(Type.String({ pattern: '^[0-9]{1,10}$', advice: 'Enter a whole number of bytes.' })),
 })
 const MediaBody = Type.Object({ media: Type.String({ maxLength: 30 }) })
 const Slug = Type.Object({ slug: Type.String({ maxLength: 63 }) })
@@ -93,30 +96,25 @@ export const ownerPages: Routes = async (app) => {
     showMine(request, reply, request.query),
   )
 
-  const newGame = (reply: FastifyReply, user: object | undefined, form = BLANK, problems: Problems = {}) =>
+  app.get('/games/new', own, async (request, reply) =>
     renderPage(reply, {
       title: 'New game',
       current: '/games',
-      user: user as never,
+      user: callerOf(request).viewer,
       narrow: true,
-      status: Object.keys(problems).length > 0 ? 400 : 200,
       body: html`
         <${PageHeader} title="New game" crumbs=${[{ label: 'My games', href: '/games' }]} lede=${`It gets an address of its own.${app.games.dashboard.newGame.length > 0 ? ' If you have no files yet, begin with one that runs at once.' : ''}`}
           actions=${app.games.dashboard.newGame.map(({ label, href }) => html`<${Button} href=${href}>${label}<//>`)} />
         <${StepIndicator} label="Publish a game" steps=${NEW_GAME_STEPS} current=${0} />
-        <${Form} action="/games/new" submit="Create the game" error=${problems.form}>${gameFields(form, problems)}<//>`,
-    })
-
-  app.get('/games/new', own, async (request, reply) => newGame(reply, callerOf(request).viewer))
+        <${Form} action="/games/new" submit="Create the game">${gameFields(BLANK)}<//>`,
+    }),
+  )
 
   app.post(
     '/games/new',
     { ...own, bodyLimit: bodyWithText(DESCRIPTION_LENGTH), schema: { body: GameBody } },
     async (request, reply) => {
-      const { playerId, viewer } = callerOf(request)
-      const read = readForm(request.body)
-      if ('problems' in read) return newGame(reply, viewer, request.body, read.problems)
-      const game = await app.games.create(playerId, read.fields)
+      const game = await app.games.create(callerOf(request).playerId, readForm(request.body))
       return reply.redirect(`${pathOf(game)}/deploys`, 303)
     },
   )
@@ -163,41 +161,24 @@ export const ownerPages: Routes = async (app) => {
     app.games.mustOwn(callerOf(request).playerId, (request.params as { slug: string }).slug)
   const saved = (game: Game, part = '') => `${pathOf(game)}/settings?saved${part}`
 
-  const showSettings = async (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    state: Omit<SettingsProps, 'game' | 'inviteLink'> & { flash?: string } = {},
-  ) => {
+  app.get('/games/:slug/settings', { ...mine, schema: { params: Slug, querystring: Done } }, async (request, reply) => {
     const { playerId, viewer } = callerOf(request)
     const game = await gameOf(request)
-    const { flash, ...rest } = state
     return renderPage(reply, {
       title: `Settings of ${game.title}`,
       user: viewer,
-      status: state.problems ? 400 : 200,
       scripts: ['media-upload.js'],
-      flash: flash ? { message: flash } : null,
-      body: settings(app, { game, inviteLink: await app.games.invitations.link(playerId, game.id), ...rest }),
+      flash: 'saved' in request.query ? { message: 'Saved.' } : null,
+      body: settings(app, { game, inviteLink: await app.games.invitations.link(playerId, game.id) }),
     })
-  }
-
-  app.get('/games/:slug/settings', { ...mine, schema: { params: Slug, querystring: Done } }, async (request, reply) =>
-    showSettings(request, reply, 'saved' in request.query ? { flash: 'Saved.' } : {}),
-  )
+  })
 
   const described = { ...mine, bodyLimit: bodyWithText(DESCRIPTION_LENGTH), schema: { params: Slug, body: GameBody } }
   app.post('/games/:slug/settings', described, async (request, reply) => {
-    const form = request.body
-    const read = readForm(form)
-    if ('problems' in read) return showSettings(request, reply, { form, problems: read.problems })
-    const { title, description, tags = [], visibility = 'public' } = read.fields
-    try {
-      const changes = { title, description, tags, visibility }
-      const changed = await app.games.update(callerOf(request).playerId, request.params.slug, changes)
-      return reply.redirect(saved(changed), 303)
-    } catch (error) {
-      return showSettings(request, reply, { form, problems: problemsOf(error) })
-    }
+    const { title, description, tags = [], visibility = 'public' } = readForm(request.body)
+    const changes = { title, description, tags, visibility }
+    const changed = await app.games.update(callerOf(request).playerId, request.params.slug, changes)
+    return reply.redirect(saved(changed), 303)
   })
 
   app.post(
@@ -230,18 +211,10 @@ export const ownerPages: Routes = async (app) => {
     { ...mine, schema: { params: Slug, body: Type.Object({ slug: Text }) } },
     async (request, reply) => {
       const slug = request.body.slug.trim().toLowerCase()
-      if (!SLUG.test(slug)) {
-        const advice = 'Use 1 to 50 letters, digits and single hyphens, with no hyphen at an end.'
-        return showSettings(request, reply, { slug: request.body.slug, problems: { slug: advice } })
-      }
-      try {
-        return reply.redirect(
-          saved(await app.games.update(callerOf(request).playerId, request.params.slug, { slug }), '#address'),
-          303,
-        )
-      } catch (error) {
-        return showSettings(request, reply, { slug, problems: { slug: problemsOf(error).form } })
-      }
+      if (!SLUG.test(slug))
+        throw invalidField('slug', 'Use 1 to 50 letters, digits and single hyphens, with no hyphen at an end.')
+      const changed = await app.games.update(callerOf(request).playerId, request.params.slug, { slug })
+      return reply.redirect(saved(changed, '#address'), 303)
     },
   )
 
@@ -280,11 +253,8 @@ export const ownerPages: Routes = async (app) => {
     '/games/:slug/settings/delete',
     { ...mine, schema: { params: Slug, body: Type.Object({ confirm: Text }) } },
     async (request, reply) => {
-      if (request.body.confirm.trim() !== request.params.slug) {
-        return showSettings(request, reply, {
-          problems: { confirm: `Nothing was deleted: type ${request.params.slug} to confirm.` },
-        })
-      }
+      if (request.body.confirm.trim() !== request.params.slug)
+        throw invalidField('confirm', `Nothing was deleted: type ${request.params.slug} to confirm.`)
       const { id } = await gameOf(request)
       await app.games.deletion.remove(callerOf(request).playerId, id)
       return reply.redirect(`/games?deleted=${id}`, 303)

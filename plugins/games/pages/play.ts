@@ -7,6 +7,7 @@ import {
   html,
   MediaGallery,
   PageHeader,
+  PlayBar,
   PlayFrame,
   PlayFrameDetails,
   Row,
@@ -45,11 +46,24 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins' | 'site'>, p
   const src = signedIn && !game.hosted ? plain : href
   const chips = game.approval
     ? html`<${Chip} tone="warn">${game.approval.state === 'refused' ? 'refused' : 'waits for approval'}<//>`
-    : html`${game.visibility === 'private' && html`<${Chip}>private<//>`}`
+    : game.visibility === 'private' && html`<${Chip}>private<//>`
+  const name = html`<bdi>${owner?.name ?? 'somebody'}</bdi>`
+  const by = html`by ${owner?.path ? html`<a href=${owner.path}>${name}</a>` : name}`
   return html`
-    ${framed && html`<${PlayFrame} src=${src} title=${game.title} isolated=${game.isolated} signIn=${signIn} />`}
+    ${
+      framed &&
+      html`<${PlayBar} title=${game.title} by=${html`${by} ${chips}`}>
+        ${!isOwner && app.site.thingLinks.map(({ label, href }) => html`<a class="button small quiet" href=${href('game', game.slug)} rel="nofollow">${label}</a>`)}
+      <//>
+      <${PlayFrame} src=${src} title=${game.title} isolated=${game.isolated} signIn=${signIn} />`
+    }
     <${PlayFrameDetails}>
-      <${PageHeader} title=${game.title} lede=${html`by ${owner?.path ? html`<a href=${owner.path}><bdi>${owner.name}</bdi></a>` : html`<bdi>${owner?.name ?? 'somebody'}</bdi>`}`} address=${game.url} chips=${chips} actions=${actions(framed, ready, game)} />
+      ${
+        framed
+          ? html`<h2>About <bdi>${game.title}</bdi></h2>
+            <div class="row"><a class="address" href=${href}>${href.replace(/^https?:\/\/|\/$/g, '')}</a><${Button} href=${href}>Open on its own<//></div>`
+          : html`<${PageHeader} title=${game.title} lede=${by} address=${game.url} chips=${chips} actions=${actions(ready, game)} />`
+      }
       ${isOwner && gameTabs(app, game, pathOf(game))}
       ${game.suspended ? suspended(game) : !ready && (isOwner ? unpublished(game) : html`<${EmptyState} title="Nothing to play yet"><p>Its maker has not published a build. Come back later.</p><//>`)}
       <${Stack}>
@@ -63,15 +77,13 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins' | 'site'>, p
         ${paragraphs(game.description)}
         ${sections}
         ${game.media.length > 0 && html`<${MediaGallery} items=${game.media} title=${game.title} />`}
-        ${!isOwner && html`<${ThingLinks} site=${app.site} kind="game" id=${game.slug} />`}
+        ${!isOwner && !framed && html`<${ThingLinks} site=${app.site} kind="game" id=${game.slug} />`}
       <//>
     <//>`
 }
 
-const actions = (framed: boolean, ready: boolean, game: Game): Content =>
-  framed
-    ? html`<button class="button act" type="button" hidden data-full-screen>Full screen</button><${Button} href=${new URL(game.url).href}>Open on its own<//>`
-    : ready && html`<${Row}><${Button} kind="act" href=${game.url}>Play at ${new URL(game.url).host}<//><//>`
+const actions = (ready: boolean, game: Game): Content =>
+  ready && html`<${Row}><${Button} kind="act" href=${game.url}>Play at ${new URL(game.url).host}<//><//>`
 
 const suspended = (game: Game): View =>
   html`<${EmptyState} title="Suspended" action=${{ href: `${pathOf(game)}/overview`, label: 'See the reason' }}><p>Nobody can play it now. You may answer once.</p><//>`

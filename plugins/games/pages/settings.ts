@@ -9,7 +9,6 @@ import {
   Form,
   html,
   MediaShelf,
-  Notice,
   Section,
   type View,
 } from '../../../core/pages/index.ts'
@@ -17,30 +16,26 @@ import { MOST_MEDIA } from '../media/media.ts'
 import { pathOf } from '../record.ts'
 import { type Game, MOST_SAVED_BYTES } from '../schemas.ts'
 import { dashboardHeader } from './dashboard.ts'
-import { type GameForm, gameFields, type Problems } from './form.ts'
+import { type GameForm, gameFields } from './form.ts'
 
 export interface SettingsProps {
   game: Game
   /** The link to a private game; null when there is none. */
   inviteLink: string | null
-  form?: GameForm
-  /** The text as entered. */
-  slug?: string | undefined
-  problems?: Problems
 }
 
 type App = Pick<FastifyInstance, 'games' | 'origins'>
 
 /** Renders the settings of a game: description, addresses, serving, access and deletion. */
-export function settings(app: App, { game, inviteLink, form, slug, problems = {} }: SettingsProps): View {
+export function settings(app: App, { game, inviteLink }: SettingsProps): View {
   const path = `${pathOf(game)}/settings`
   return html`
     ${dashboardHeader(app, game, path)}
     <${Section} layout="side" title="About the game" description="Shown on its page and in the catalog.">
-      <${Form} action=${path} submit="Save" error=${problems.form}>${gameFields(form ?? formOf(game), problems)}<//>
+      <${Form} action=${path} submit="Save">${gameFields(formOf(game))}<//>
     <//>
-    ${mediaSection(game, path, problems.media)}
-    ${addressSection(game, path, { slug, problem: problems.slug })}
+    ${mediaSection(game, path)}
+    ${addressSection(game, path)}
     ${app.games.dashboard.settings
       .filter((page) => page.shown(game))
       .map(
@@ -50,17 +45,15 @@ export function settings(app: App, { game, inviteLink, form, slug, problems = {}
     ${servingSection(game, path)}
     ${game.visibility === 'private' && !game.approval && invitationSection(game, path, inviteLink)}
     <${Section} layout="side" title="End of the game" id="end" description="You can restore it for 30 days. Its address stays reserved for 90 days.">
-      <${Confirm} label="Delete game" open=${problems.confirm !== undefined} action=${`${path}/delete`} submit="Delete for everyone">
+      <${Confirm} label="Delete game" action=${`${path}/delete`} submit="Delete for everyone">
         <p>Nobody can open <strong>${game.title}</strong>, and it disappears from every list.</p>
-        <${Field} label=${`Type ${game.slug} to confirm`} name="confirm" required autocomplete="off" mono error=${problems.confirm} />
+        <${Field} label=${`Type ${game.slug} to confirm`} name="confirm" required autocomplete="off" mono />
       <//>
-      ${problems.confirm && html`<${Notice} tone="error">${problems.confirm}<//>`}
     <//>`
 }
 
-const mediaSection = (game: Game, path: string, problem: string | undefined): View => html`
+const mediaSection = (game: Game, path: string): View => html`
   <${Section} layout="side" title="Pictures and videos" id="media" description="The game's card shows the cover. PNG, JPEG, WebP or GIF up to 10 MiB, MP4 or WebM up to 100 MiB.">
-    ${problem && html`<${Notice} tone="error">${problem}<//>`}
     ${
       game.media.length > 0 &&
       html`<${MediaShelf} items=${game.media} actions=${(item: Game['media'][number], index: number) => html`
@@ -83,15 +76,11 @@ const mediaSection = (game: Game, path: string, problem: string | undefined): Vi
     }
   <//>`
 
-const addressSection = (
-  game: Game,
-  path: string,
-  { slug, problem }: { slug: string | undefined; problem: string | undefined },
-): View => html`
+const addressSection = (game: Game, path: string): View => html`
   <${Section} layout="side" title="Address" id="address" description="The old address redirects to the new one for 90 days. Saved games in browsers stay at the old address.">
     <${Form} action=${`${path}/address`} submit="Move" kind="plain" inline>
-      <${Field} label=${game.hosted ? 'Name in its address' : 'Name of its page'} name="slug" value=${slug ?? game.slug} required mono maxlength=${50}
-        pattern="[a-z0-9](?:[a-z0-9\\-]*[a-z0-9])?" autocomplete="off" error=${problem} />
+      <${Field} label=${game.hosted ? 'Name in its address' : 'Name of its page'} name="slug" value=${game.slug} required mono maxlength=${50}
+        pattern="[a-z0-9](?:[a-z0-9\\-]*[a-z0-9])?" autocomplete="off" />
     <//>
   <//>`
 

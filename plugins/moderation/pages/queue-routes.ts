@@ -67,6 +67,7 @@ export const queuePages: Routes = async (app) => {
         owner,
         names,
         mayDecide,
+        isNext: wanted !== undefined || done !== undefined,
         mayDisable: owner !== null && (viewer?.role === 'admin' ? owner.id !== playerId : owner.role === 'player'),
       }),
     })

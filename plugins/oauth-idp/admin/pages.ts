@@ -1,6 +1,7 @@
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import type { Actor } from '../../../core/data/audit.ts'
+import { invalidField } from '../../../core/errors.ts'
 import { actorOf, adminPage, callerOf, staffPage } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { type PageOptions, renderPage } from '../../../core/pages/index.ts'
@@ -82,15 +83,9 @@ export const adminPages: Routes = async (app) => {
     async (request, reply) => {
       const { id } = request.params
       mustBeAnother(request, id)
-      const player = await administration.find(id)
+      await administration.find(id)
       if (request.body.confirm?.trim().toUpperCase() !== id.slice(-6)) {
-        const problem = `Nothing was deleted: type ${id.slice(-6)} to confirm.`
-        return page(request, reply, {
-          title: player.name,
-          current: '/admin/players',
-          status: 400,
-          body: PlayerPage({ player, isMe: false, viewerRole: 'admin', problem }),
-        })
+        throw invalidField('confirm', `Nothing was deleted: type ${id.slice(-6)} to confirm.`)
       }
       await administration.remove(id, actorOf(request))
       request.log.info({ step: 'delete', subject: id, by: callerOf(request).playerId }, CHANGED)

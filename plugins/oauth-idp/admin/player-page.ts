@@ -7,6 +7,7 @@ import {
   Confirm,
   DescriptionList,
   Field,
+  Form,
   html,
   Notice,
   PageHeader,
@@ -23,7 +24,6 @@ interface PlayerPageProps {
   /** The role of the viewer. */
   viewerRole: Role
   /** The reason why nothing was deleted. */
-  problem?: string | undefined
 }
 
 const ROLES = [
@@ -32,14 +32,13 @@ const ROLES = [
   { value: 'admin', label: 'Administrator' },
 ]
 
-export function PlayerPage({ player, isMe, viewerRole, problem }: PlayerPageProps): View {
+export function PlayerPage({ player, isMe, viewerRole }: PlayerPageProps): View {
   const { id, name, email, emailVerified, imageUrl, createdAt, disabled, trusted, role, isGuest } = player
   const administers = viewerRole === 'admin'
   const post = (step: string) => `/admin/players/${id}/${step}`
   return html`
     <${PageHeader} title=${name} crumbs=${[{ label: 'Players', href: '/admin/players' }]}
       chips=${html`<${State} player=${player} />`} />
-    ${problem && html`<${Notice} tone="error">${problem}<//>`}
     <${Section} layout="side" title="Player" description=${html`<${Avatar} name=${name} imageUrl=${pathOf(imageUrl)} size="l" />`}>
       <${Card}>
         <${DescriptionList} items=${[
@@ -80,8 +79,8 @@ export function PlayerPage({ player, isMe, viewerRole, problem }: PlayerPageProp
               administers &&
               !isGuest &&
               html`<${Section} layout="side" title="Role" description="A moderator works the queue of reports, suspends games and assets, and disables players. An administrator also sees the configuration, and operates this server.">
-                <${Card}><form class="stack" action=${post('role')} method="post">
-                  <${Field} type="select" label="Role" name="role" value=${role} options=${ROLES} /><${Button}>Change the role<//></form><//>
+                <${Card}><${Form} action=${post('role')} submit="Change the role" kind="plain">
+                  <${Field} type="select" label="Role" name="role" value=${role} options=${ROLES} /><//><//>
               <//>`
             }
             ${
@@ -89,7 +88,7 @@ export function PlayerPage({ player, isMe, viewerRole, problem }: PlayerPageProp
               html`<${Section} layout="side" title="Delete" description="For good: the account, its sessions, tokens and picture.">
               <${Card}><${Confirm} label="Delete player" action=${post('delete')} submit=${`Delete ${name}`}>
                 <p>This can't be undone. To lock a player out and keep the account, disable it.</p>
-                <${Field} label=${`Type ${id.slice(-6)}, the end of the player id, to confirm`} name="confirm" required autocomplete="off" mono error=${problem} />
+                <${Field} label=${`Type ${id.slice(-6)}, the end of the player id, to confirm`} name="confirm" required autocomplete="off" mono />
               <//><//>
             <//>`
             }`

@@ -9,6 +9,7 @@ import {
   html,
   Notice,
   Section,
+  ShortcutSettings,
   type View,
 } from '../../../core/pages/index.ts'
 import type { FormProblem } from '../form-problems.ts'
@@ -56,6 +57,7 @@ export const AccountPage = (props: AccountPageProps): View => {
         ? html`<${Address} ...${props} problem=${formProblemOf('verify')} changing=${formProblemOf('email')} />`
         : !player.isGuest && html`<${FirstAddress} ...${props} problem=${formProblemOf('email')} />`
     }
+    <${ShortcutSettings} />
     <${Section} layout="side" title="Your data" description="All data that this server has about you, as one file.">
       <${Card}><div class="row"><${Button} href="/settings/export">Download as JSON<//></div><//>
     <//>

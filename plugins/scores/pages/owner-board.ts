@@ -20,7 +20,7 @@ import { dashboardHeader, type Game } from '../../games/index.ts'
 import { formatScore } from '../format-score.ts'
 import type { StoredBoard } from '../record.ts'
 import type { Entry, Excluded, PeriodName, ScoreList } from '../schemas.ts'
-import { type BoardText, boardForm } from './owner-form.ts'
+import { boardForm } from './owner-form.ts'
 import { periodChoice, summary } from './ranking.ts'
 
 interface BoardProps {
@@ -33,8 +33,6 @@ interface BoardProps {
   hasScores: boolean
   /** Why no score will arrive; null for no reason. */
   warning: string | null
-  typed?: BoardText
-  problem?: string
 }
 
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
@@ -45,11 +43,10 @@ export function boardPage(
   game: Game,
   props: BoardProps,
 ): View {
-  const { board, list, excluded, days, period, isFirst, hasScores, warning, typed, problem } = props
+  const { board, list, excluded, days, period, isFirst, hasScores, warning } = props
   const boards = `/games/${game.slug}/scores`
   const path = `${boards}/${board.id}`
   const query = period === 'current' ? '?' : `?period=${period}&`
-  const values = typed ? { ...board.fields, ...typed } : board.fields
   return html`
     ${dashboardHeader(app, game, boards)}
     ${warning && html`<${Notice} tone="warn" title=${warning}>Publish a build with a <a href="/docs/room-scripts">room script</a>, or let the browsers of players submit scores.<//>`}
@@ -69,7 +66,7 @@ export function boardPage(
     <//>
     ${excluded.length > 0 && html`<${Section} title="Kept off"><${Table} caption="Players who are kept off" columns=${excludedColumns(path)} rows=${excluded} /><//>`}
     <${Section} layout="side" title="Fields" description=${html`In the code of the game: <code>board('${board.id}')</code>`}>
-      ${boardForm({ action: path, submit: 'Save', values, problem, isNew: false, hasScores })}
+      ${boardForm({ action: path, submit: 'Save', values: board.fields, isNew: false, hasScores })}
     <//>
     <${Section} layout="side" title="Remove the board" description="Its scores go with it. Nothing brings them back.">
       <${Confirm} label="Remove the board" action=${`${path}/change`} submit=${`Remove ${board.fields.title}`}>

@@ -2,25 +2,18 @@ import type { FastifyInstance } from 'fastify'
 import { Button, EmptyState, html, Section, Table, type View } from '../../../core/pages/index.ts'
 import { dashboardHeader, type Game } from '../../games/index.ts'
 import type { StoredBoard } from '../record.ts'
-import { type BoardText, boardForm } from './owner-form.ts'
+import { boardForm } from './owner-form.ts'
 
-interface BoardsProps {
-  boards: { board: StoredBoard; total: number }[]
-  typed?: BoardText
-  problem?: string
+interface Row {
+  board: StoredBoard
+  total: number
 }
-
-type Row = BoardsProps['boards'][number]
 
 const RESETS = { never: 'never', daily: 'every day', weekly: 'every Monday', monthly: 'on the first' }
 const number = new Intl.NumberFormat('en')
 
 /** Renders the boards of a game for its owner, and the form for another. */
-export function boardsPage(
-  app: Pick<FastifyInstance, 'games' | 'origins'>,
-  game: Game,
-  { boards, typed, problem }: BoardsProps,
-): View {
+export function boardsPage(app: Pick<FastifyInstance, 'games' | 'origins'>, game: Game, boards: Row[]): View {
   const path = `/games/${game.slug}/scores`
   const columns = [
     {
@@ -45,6 +38,6 @@ export function boardsPage(
     ${dashboardHeader(app, game, path)}
     <${Section} title="Boards"><${Table} caption=${`Boards of ${game.title}`} columns=${columns} rows=${boards} empty=${none} /><//>
     <${Section} layout="side" id="new" title="New board" description=${html`<a href="/docs/scores">Scores</a> explains each field, and what a score from a browser is worth.`}>
-      ${boardForm({ action: path, submit: 'Create the board', values: typed ?? {}, problem, isNew: true, hasScores: false })}
+      ${boardForm({ action: path, submit: 'Create the board', values: {}, isNew: true, hasScores: false })}
     <//>`
 }

@@ -1,14 +1,16 @@
 import Type, { type Static } from 'typebox'
-import { InvalidRequest } from '../../../core/errors.ts'
+import { invalidField } from '../../../core/errors.ts'
 import { Choices, Field, Form, html, type View } from '../../../core/pages/index.ts'
 import { VISIBLE_PATTERN } from '../../../core/visible-text.ts'
 import { BOARD_ID, type BoardFields, type BoardInput } from '../schemas.ts'
 
 const Text = (maxLength: number) => Type.Optional(Type.String({ maxLength }))
 
+const BOARD_ID_ADVICE = 'Use 1 to 40 lower-case letters, digits, hyphens and underscores, such as fastest-lap.'
+
 /** A board as a form sends it: all texts. */
 export const BoardForm = Type.Object({
-  id: Type.Optional(Type.Union([Type.Literal(''), Type.String({ pattern: BOARD_ID })])),
+  id: Type.Optional(Type.Union([Type.Literal(''), Type.String({ pattern: BOARD_ID, advice: BOARD_ID_ADVICE })])),
   title: Type.String({ minLength: 1, maxLength: 120, pattern: VISIBLE_PATTERN }),
   order: Text(10),
   format: Text(20),
@@ -19,7 +21,7 @@ export const BoardForm = Type.Object({
   max: Text(40),
   writers: Text(10),
 })
-export type BoardText = Static<typeof BoardForm>
+type BoardText = Static<typeof BoardForm>
 
 const WORDS = {
   order: ['desc', 'asc'],
@@ -35,26 +37,26 @@ export function inputOf(text: BoardText): BoardInput {
   for (const [name, words] of Object.entries(WORDS)) {
     const value = text[name as keyof typeof WORDS]
     if (value === undefined) continue
-    if (!(words as readonly string[]).includes(value)) throw new InvalidRequest(`There is no choice ${value}.`)
+    if (!(words as readonly string[]).includes(value)) throw invalidField(name, `There is no choice ${value}.`)
     input[name] = value
   }
   for (const name of ['min', 'max'] as const) {
     const value = text[name]
-    if (value !== undefined) input[name] = value.trim() === '' ? null : numberIn(value)
+    if (value !== undefined) input[name] = value.trim() === '' ? null : numberIn(name, value)
   }
   if (text.decimals !== undefined) {
-    const decimals = numberIn(text.decimals)
+    const decimals = numberIn('decimals', text.decimals)
     if (!(Number.isInteger(decimals) && decimals >= 0 && decimals <= 6))
-      throw new InvalidRequest('A score keeps 0 to 6 decimals.')
+      throw invalidField('decimals', 'A score has 0 to 6 decimals.')
     input.decimals = decimals
   }
   return input as BoardInput
 }
 
-function numberIn(text: string): number {
+function numberIn(name: string, text: string): number {
   const number = Number(text.trim())
   if (text.trim() === '' || !Number.isFinite(number) || Math.abs(number) > Number.MAX_SAFE_INTEGER)
-    throw new InvalidRequest(`${text} is no number.`)
+    throw invalidField(name, `Enter a number, such as 1000. “${text}” is none.`)
   return number
 }
 
@@ -62,7 +64,6 @@ interface FormProps {
   action: string
   submit: string
   values: Partial<Record<keyof BoardFields, string | number | null | undefined>> & { id?: string | undefined }
-  problem?: string | undefined
   /** Whether the board exists, so that its id stays. */
   isNew: boolean
   /** Whether the board has scores, which fix some fields. */
@@ -70,10 +71,10 @@ interface FormProps {
 }
 
 /** Renders the form of a board. */
-export function boardForm({ action, submit, values, problem, isNew, hasScores }: FormProps): View {
+export function boardForm({ action, submit, values, isNew, hasScores }: FormProps): View {
   const fixed = hasScores ? 'Fixed while the board has scores.' : undefined
   return html`
-    <${Form} action=${action} submit=${submit} error=${problem}>
+    <${Form} action=${action} submit=${submit}>
       <${Field} label="Title" name="title" value=${values.title} required maxlength=${120} autocomplete="off" />
       ${isNew && html`<${Field} label="Id" name="id" value=${values.id} required=${false} mono maxlength=${40} autocomplete="off" hint=${html`In the code of the game: <code>board('fastest')</code>. Without one it follows the title.`} />`}
       ${

@@ -1,13 +1,12 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { isPlatformError } from '../../../core/errors.ts'
 import { callerOf } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { renderPage } from '../../../core/pages/index.ts'
 import { BOARD_ID, PERIODS } from '../schemas.ts'
 import { boardPage } from './owner-board.ts'
 import { boardsPage } from './owner-boards.ts'
-import { BoardForm, type BoardText, inputOf } from './owner-form.ts'
+import { BoardForm, inputOf } from './owner-form.ts'
 
 const Slug = Type.Object({ slug: Type.String({ maxLength: 63 }) })
 const Params = Type.Object({ ...Slug.properties, board: Type.String({ maxLength: 100 }) })
@@ -50,86 +49,56 @@ export const ownerPages: Routes = async (app) => {
     app.games.mustOwn(callerOf(request).playerId, (request.params as { slug: string }).slug)
   const pathOf = ({ slug }: { slug: string }) => `/games/${slug}/scores`
 
-  const showBoards = async (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    refused: { typed?: BoardText; problem?: string; status?: number } = {},
-  ) => {
+  app.get('/games/:slug/scores', { ...own, schema: { params: Slug, querystring: Query } }, async (request, reply) => {
     const game = await gameOf(request)
     const found = await boards.list(game.id)
     const totals = await Promise.all(
       found.map(async (board) => (await lists.page(board, { limit: 1, period: 'current', playerId: null })).total),
     )
-    const { done } = request.query as { done?: string }
+    const { done } = request.query
     return renderPage(reply, {
       title: `Scores of ${game.title}`,
       user: callerOf(request).viewer,
-      status: refused.status ?? 200,
       flash: done && DONE[done] ? { message: DONE[done] } : null,
-      body: boardsPage(app, game, {
-        boards: found.map((board, index) => ({ board, total: totals[index] ?? 0 })),
-        ...refused,
-      }),
+      body: boardsPage(
+        app,
+        game,
+        found.map((board, index) => ({ board, total: totals[index] ?? 0 })),
+      ),
     })
-  }
-
-  app.get('/games/:slug/scores', { ...own, schema: { params: Slug, querystring: Query } }, showBoards)
+  })
 
   app.post('/games/:slug/scores', { ...own, schema: { params: Slug, body: BoardForm } }, async (request, reply) => {
     const game = await gameOf(request)
-    try {
-      const id = request.body.id?.trim() || freeId(request.body.title, await boards.list(game.id))
-      await boards.put(game.id, id, inputOf(request.body), { create: true })
-      return reply.redirect(`${pathOf(game)}/${id}?done=saved`, 303)
-    } catch (error) {
-      return showBoards(request, reply, { typed: request.body, ...problemOf(error) })
-    }
+    const id = request.body.id?.trim() || freeId(request.body.title, await boards.list(game.id))
+    await boards.put(game.id, id, inputOf(request.body), { create: true })
+    return reply.redirect(`${pathOf(game)}/${id}?done=saved`, 303)
   })
 
-  const showBoard = async (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    refused: { typed?: BoardText; problem?: string; status?: number } = {},
-  ) => {
-    const game = await gameOf(request)
-    const board = await boards.get(game.id, (request.params as { board: string }).board)
-    const {
-      cursor,
-      period = 'current',
-      done,
-    } = request.query as {
-      cursor?: string
-      period?: (typeof PERIODS)[number]
-      done?: string
-    }
-    const [list, excluded, days, hasScores, warning] = await Promise.all([
-      lists.page(board, { limit: PER_PAGE, cursor, period, playerId: null }),
-      moderation.excluded(board),
-      app.scores.submissionsByDay(board, CHART_DAYS),
-      boards.hasScores(board),
-      app.scores.warningOf(game, board),
-    ])
-    return renderPage(reply, {
-      title: `${board.fields.title} · ${game.title}`,
-      user: callerOf(request).viewer,
-      status: refused.status ?? 200,
-      flash: done && DONE[done] ? { message: DONE[done] } : null,
-      scripts: ['analytics.js'],
-      body: boardPage(app, game, {
-        board,
-        list,
-        excluded,
-        days,
-        period,
-        isFirst: cursor === undefined,
-        hasScores,
-        warning,
-        ...refused,
-      }),
-    })
-  }
-
-  app.get('/games/:slug/scores/:board', { ...own, schema: { params: Params, querystring: Query } }, showBoard)
+  app.get(
+    '/games/:slug/scores/:board',
+    { ...own, schema: { params: Params, querystring: Query } },
+    async (request, reply) => {
+      const game = await gameOf(request)
+      const board = await boards.get(game.id, request.params.board)
+      const { cursor, period, done } = request.query
+      const [list, excluded, days, hasScores, warning] = await Promise.all([
+        lists.page(board, { limit: PER_PAGE, cursor, period, playerId: null }),
+        moderation.excluded(board),
+        app.scores.submissionsByDay(board, CHART_DAYS),
+        boards.hasScores(board),
+        app.scores.warningOf(game, board),
+      ])
+      const isFirst = cursor === undefined
+      return renderPage(reply, {
+        title: `${board.fields.title} · ${game.title}`,
+        user: callerOf(request).viewer,
+        flash: done && DONE[done] ? { message: DONE[done] } : null,
+        scripts: ['analytics.js'],
+        body: boardPage(app, game, { board, list, excluded, days, period, isFirst, hasScores, warning }),
+      })
+    },
+  )
 
   app.post(
     '/games/:slug/scores/:board',
@@ -137,12 +106,8 @@ export const ownerPages: Routes = async (app) => {
     async (request, reply) => {
       const game = await gameOf(request)
       const board = await boards.get(game.id, request.params.board)
-      try {
-        await boards.put(game.id, board.id, inputOf(request.body))
-        return reply.redirect(`${pathOf(game)}/${board.id}?done=saved`, 303)
-      } catch (error) {
-        return showBoard(request, reply, { typed: request.body, ...problemOf(error) })
-      }
+      await boards.put(game.id, board.id, inputOf(request.body))
+      return reply.redirect(`${pathOf(game)}/${board.id}?done=saved`, 303)
     },
   )
 
@@ -180,9 +145,4 @@ function freeId(title: string, boards: readonly { id: string }[]): string {
   let id = base
   for (let number = 2; taken.has(id); number++) id = `${base}-${number}`
   return id
-}
-
-function problemOf(error: unknown): { problem: string; status: number } {
-  if (!isPlatformError(error) || error.statusCode >= 500) throw error
-  return { problem: error.message, status: error.statusCode }
 }

@@ -2,7 +2,7 @@
 import type { Frame, Page } from 'playwright-core'
 import t from 'tap'
 import { openBrowser, openPage } from '../../kit/browser.ts'
-import { startPlatform } from '../../kit/platform.ts'
+import { type PlayerClient, startPlatform } from '../../kit/platform.ts'
 import { signedIn } from '../../kit/portal-pages.ts'
 import { timeLimit } from '../../kit/time-limit.ts'
 import { until } from '../../kit/until.ts'
@@ -111,6 +111,73 @@ t.test('the keyboard of the play page belongs to the game', { timeout: timeLimit
   t.ok(await until(async () => Number(await long.evaluate('scrollY')) > 0), 'a game that scrolls does')
   t.equal(await page.evaluate('scrollY'), 0)
 })
+
+t.test('a game that keeps all keys lets the keyboard out, and has the space that there is', async (t) => {
+  const browser = await openBrowser(t)
+  if (!browser) return
+  const platform = await startPlatform(t, { listen: true })
+  const owner = await platform.signUp()
+  const game = await platform.game(owner)
+  const keeps = `<script>
+    for (const name of ['keydown', 'keyup'])
+      addEventListener(name, (event) => { event.preventDefault(); event.stopImmediatePropagation() }, true)
+  </script>`
+  const files = { 'index.html': page(`<input aria-label="Name"><iframe srcdoc="<p>Part"></iframe>${keeps}`) }
+  await deploy(platform, await platform.program(owner), game.id, files)
+  const player = await platform.signUp()
+  const { page: play } = await signedIn(browser, platform.portal, player, { viewport: { width: 1280, height: 800 } })
+  // Some phones have no full screen.
+  await play.addInitScript("Object.defineProperty(document, 'fullscreenEnabled', { value: false })")
+  await play.goto(game.playUrl)
+  await frameOf(play, platform.app.origins.game(game.slug))
+  t.ok(await until(() => focused(play, 'IFRAME')))
+  for (let presses = 0; presses < 5; presses++) await play.keyboard.press('Tab')
+  t.ok(await focused(play, 'IFRAME'), 'the game keeps Tab to itself')
+  for (const key of ['Escape', 'Escape', 'a', 'Escape', 'Escape', 'Tab']) await play.keyboard.press(key)
+  t.ok(await focused(play, 'IFRAME'), 'Escape three times in a row leaves it, and nothing less')
+  for (let presses = 0; presses < 3; presses++) await play.keyboard.press('Escape')
+  t.ok(await until(() => focused(play, 'A')))
+  t.equal(await play.evaluate('document.activeElement.textContent'), 'About')
+  const before =
+    "[...document.querySelectorAll('main :is(h1, button, a, iframe)')].map((one) => one.textContent.trim())"
+  t.same((await play.evaluate<string[]>(before)).slice(0, 5), [
+    'Pong',
+    await nameOf(owner),
+    'Full screen',
+    'About',
+    'Report',
+  ])
+  await play.keyboard.press('Enter')
+  await play.keyboard.press('Tab')
+  t.ok(await until(() => play.evaluate("document.activeElement.closest('#about-game') !== null")), 'past the game')
+
+  const space = () =>
+    play.evaluate(() => {
+      const { top, bottom } = (document.querySelector('.play iframe') as HTMLElement).getBoundingClientRect()
+      return { top: Math.round(top), bottom: Math.round(innerHeight - bottom) }
+    })
+  for (const viewport of [
+    { width: 390, height: 844 },
+    { width: 360, height: 640 },
+    { width: 844, height: 390 },
+  ]) {
+    await play.setViewportSize(viewport)
+    await play.goto('about:blank')
+    await play.goto(game.playUrl)
+    await until(async () => Math.abs((await space()).bottom) <= 1)
+    const { top, bottom } = await space()
+    t.ok(Math.abs(bottom) <= 1, `${viewport.width}: no pixel is cut off`)
+    if (viewport.height === 390) t.equal(top, 48, 'on its side, only the bar of the game is above it')
+  }
+  await play.getByRole('button', { name: 'Full screen' }).press('Enter')
+  t.ok((await space()).top < 48)
+  t.equal((await space()).bottom, 0)
+  await play.getByRole('button', { name: 'Exit full screen' }).press('Enter')
+  t.equal(await play.evaluate('document.activeElement.textContent'), 'Full screen')
+  t.ok(await until(async () => (await space()).top >= 48))
+})
+
+const nameOf = async (player: PlayerClient): Promise<string> => (await player.get('/api/auth/session')).body.user.name
 
 const focused = (page: Page, tag: string): Promise<boolean> =>
   page.evaluate((tag) => document.activeElement?.tagName === tag, tag)

@@ -18,6 +18,7 @@ export function openSignedIn(place: HTMLElement): HTMLIFrameElement {
   // The name is unique to this page, because forms find their target by name, in other tabs too.
   frame.name = `service-player-${crypto.getRandomValues(new Uint32Array(2)).join('-')}`
   frame.title = title
+  frame.setAttribute('aria-describedby', 'play-keys')
   const origins = new Set([new URL(src).origin])
   // By default permissions go to the origin of `src`, and a frame that a form opens has none.
   const grant = () => {

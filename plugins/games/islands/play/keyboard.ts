@@ -1,3 +1,5 @@
+import { endFullScreen } from './full-screen.ts'
+
 /** Keys that games use, and that would scroll the page. */
 const GAME_KEYS = new Set(['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight', ' '])
 
@@ -19,6 +21,25 @@ export function giveKeyboardTo(frame: HTMLIFrameElement): void {
     event.preventDefault()
     give()
   })
+}
+
+/**
+ * Takes the focus out of the game when a page of the game reports the keys that leave it
+ * (clients/browser/frame/leave-keys.ts), because a game may keep all keys to itself.
+ */
+export function leaveByKey(frame: HTMLIFrameElement): void {
+  addEventListener('message', ({ data, source }) => {
+    if (data?.type !== 'service:leave' || !isInside(source, frame.contentWindow)) return
+    endFullScreen()
+    if (document.fullscreenElement) void document.exitFullscreen()
+    document.querySelector<HTMLElement>('[data-past-game]')?.focus()
+  })
+}
+
+/** Whether a message comes from the frame or from one in it. */
+function isInside(source: MessageEventSource | null, game: Window | null): boolean {
+  for (let page = source as Window | null; page && page !== window; page = page.parent) if (page === game) return true
+  return false
 }
 
 /** Whether nothing has the focus, so that keys go to the page. */
