@@ -45,7 +45,7 @@ t.test('migrations run in the order of their names, whoever brings them, and are
     { name: first.name, applied_at: clock.now().getTime() },
     { name: second.name, applied_at: clock.now().getTime() },
   ])
-  t.match(lines(), [{ migration: first.name }, { migration: second.name }])
+  t.match(lines(), [{ migrations: 2, msg: 'database created' }])
 })
 
 t.test('two migrations of one name stop the start', async (t) => {
