@@ -151,7 +151,7 @@ export class LocalBatches {
 
   async #makeFolders(blobs: readonly VerifiedBlob[]): Promise<void> {
     for (const { key } of blobs) {
-      const folder = dirname(this.#folders.pathOf(key))
+      const folder = key.slice(0, key.lastIndexOf('/') + 1)
       if (this.#made.has(folder)) continue
       await this.#folders.makeFolders(key)
       if (this.#made.size >= MAX_MADE) this.#made.clear()

@@ -12,7 +12,7 @@ import {
   statfs,
   unlink,
 } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import Type from 'typebox'
@@ -322,7 +322,8 @@ class LocalStorage implements Storage {
 
   #path(key: string): string {
     assertKey(key)
-    return join(this.#root, ...key.split('/'))
+    // A key has nothing to normalize, and `join` took a tenth of the memory of a batch of small files.
+    return `${this.#root}${sep}${sep === '/' ? key : key.replaceAll('/', sep)}`
   }
 
   #assertOpen(): void {
