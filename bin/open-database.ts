@@ -8,6 +8,7 @@ import type { Database, DatabaseDriver } from '../core/data/database.ts'
 import { StartupError } from '../core/errors.ts'
 import { type Bus, Events } from '../core/events.ts'
 import { createLog } from '../core/observe/log.ts'
+import { giveToOwner, ownerOf } from './give-to-owner.ts'
 import { openDriver } from './open-driver.ts'
 
 /** The parts of a platform that a command uses to change it. */
@@ -53,6 +54,7 @@ export async function withDatabase(
 ): Promise<void> {
   const { config, plugins } = loaded
   const { dataDir } = config
+  const owner = ownerOf(dataDir)
   if (make) {
     await mkdir(dataDir, { recursive: true, mode: 0o700 })
     sayWhose(config)
@@ -70,5 +72,6 @@ export async function withDatabase(
     }
   } finally {
     await bus.close()
+    await giveToOwner(dataDir, owner)
   }
 }

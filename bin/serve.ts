@@ -12,6 +12,7 @@ import { argumentsOf, type ConfigOptions, loadProgramConfig } from './options.ts
 import { createPlatform, releaseMemoryAtRest, stopOnce, stopOnSignal } from './process.ts'
 import { SupervisorClient } from './processes/supervisor-client.ts'
 import { SUPERVISOR_VARIABLE, type SupervisorSettings } from './processes/supervisor-settings.ts'
+import { listenOnSocket } from './unix-socket.ts'
 
 /**
  * Starts the platform and returns once it listens. From then on SIGTERM and SIGINT end the process. If several processes
@@ -51,14 +52,16 @@ interface Start {
 async function serveAlone(start: Start): Promise<void> {
   const { loaded, installation } = start
   const { config } = loaded
-  const { host, port } = config.listen
+  const { host, port, socket: path } = config.listen
   const terminal = process.stdout.isTTY === true
   const app = await createPlatform(loaded, installation, terminal, {
     takeDataFolder: (warn) => takeDataFolder(placesOf(config), warn),
     refuse: (database) => refuseTakenPorts(config, database),
   })
   await open(app, start, () =>
-    app.listen({ host, port, listenTextResolver: () => `listening on ${host} port ${port}` }),
+    path
+      ? listenOnSocket(path, () => app.listen({ path, listenTextResolver: () => `listening on ${path}` }))
+      : app.listen({ host, port, listenTextResolver: () => `listening on ${host} port ${port}` }),
   )
   stopOnSignal(app, config.limits.shutdownSeconds)
   releaseMemoryAtRest()
@@ -133,7 +136,7 @@ const placesOf = ({ dataDir, portal, listen, limits }: Config) => ({
   dataDir,
   address: portal.url,
   host: listen.host,
-  ports: [listen.port, listen.tls.redirectPort],
+  ports: listen.socket ? [] : [listen.port, listen.tls.redirectPort],
   shutdownSeconds: limits.shutdownSeconds,
 })
 
@@ -191,8 +194,8 @@ async function refuseTakenPorts(
 /** Loads the configuration and replaces port 0 by a free port, since the public addresses contain the port. */
 async function loadWithPort(options: ConfigOptions): Promise<LoadedConfig> {
   const loaded = await loadProgramConfig(options)
-  const { host, port } = loaded.config.listen
-  if (port !== 0) return loaded
+  const { host, port, socket } = loaded.config.listen
+  if (port !== 0 || socket) return loaded
   return loadProgramConfig({ ...options, port: await tryListening(host, 0) })
 }
 

@@ -12,11 +12,11 @@ import { createReadStream, mkdirSync, mkdtempSync, readdirSync, readFileSync, rm
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { joinCode, makeBinary, type Target, thisMachine } from './binary.ts'
+import { npmCommand } from './executables.mjs'
 
 const root = resolve(import.meta.dirname, '..')
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
 const output = join(root, 'dist/release', version)
-const windows = process.platform === 'win32'
 
 /** The npm packages of Node, each with its binary in `bin/`. */
 const TARGETS: (Target & { node: string })[] = [
@@ -29,10 +29,10 @@ const TARGETS: (Target & { node: string })[] = [
 const NAMES = { linux: 'linux', darwin: 'macos', win32: 'windows' } as const
 
 function npm(arguments_: string[], cwd: string): string {
-  return execFileSync(windows ? 'npm.cmd' : 'npm', arguments_, {
+  const [program, ...first] = npmCommand()
+  return execFileSync(program, [...first, ...arguments_], {
     cwd,
     encoding: 'utf8',
-    shell: windows,
     stdio: ['ignore', 'pipe', 'pipe'],
     maxBuffer: 64 * 1024 * 1024,
   }) as string

@@ -5,10 +5,10 @@ import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { installedNode, npmCommand } from './executables.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const windows = process.platform === 'win32'
-const node = join(root, 'node_modules/.bin', windows ? 'node.cmd' : 'node')
+const node = installedNode(root)
 const forTests = process.argv.includes('--test')
 const forDevelopment = forTests || process.argv.includes('--dev')
 /** The development packages are installed when one of them is. */
@@ -44,8 +44,9 @@ async function install(command, withDevelopment) {
   const finished = showProgress(withDevelopment)
   // The progress line of this script replaces npm's summary.
   const options = { env, stdout: 'ignore' }
-  if (outerNode && npm && !outerNode.includes('node_modules')) await start(outerNode, [npm, ...arguments_], options)
-  else await start(windows ? 'npm.cmd' : 'npm', arguments_, options)
+  const isOuter = outerNode && !outerNode.includes('node_modules')
+  const [program, ...first] = npmCommand(isOuter ? { node: outerNode, npm } : { npm: null })
+  await start(program, [...first, ...arguments_], options)
   finished()
 }
 
@@ -90,7 +91,7 @@ function expectedPackages(withDevelopment) {
 /** Builds tap's plugin list, which is part of its installation. Ours omits tap's own TypeScript support. */
 async function prepareTap() {
   const built = "import('tap').then(({ t }) => process.exit(Number(t.pluginSignature.includes('typescript'))))"
-  if (spawnSync(node, ['-e', built], { cwd: root, stdio: 'ignore', shell: windows }).status === 0) return
+  if (spawnSync(node, ['-e', built], { cwd: root, stdio: 'ignore' }).status === 0) return
   console.error('Preparing the test runner, once.')
   await start(node, ['node_modules/.bin/tap', 'build'])
 }
@@ -102,7 +103,7 @@ function start(command, arguments_, { env = process.env, stdout = 2 } = {}) {
       console.error(`\n${[command, ...arguments_].join(' ')} failed${why ? `: ${why}` : ''}`)
       process.exit(1)
     }
-    const child = spawn(command, arguments_, { cwd: root, env, stdio: ['ignore', stdout, 2], shell: windows })
+    const child = spawn(command, arguments_, { cwd: root, env, stdio: ['ignore', stdout, 2] })
     child.on('error', (error) => fail(error.message))
     child.on('exit', (code) => (code === 0 ? resolve() : fail()))
   })

@@ -106,7 +106,8 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   config.dataDir = resolve(configDir, config.dataDir)
   checkBackups(config, configDir, findings)
   if (!findings.sound) throw new ConfigError(findings.problems)
-  const { tls } = config.listen
+  const { tls, socket } = config.listen
+  if (socket) config.listen.socket = resolve(configDir, socket)
   for (const path of ['cert', 'key', 'challenges'] as const) if (tls[path]) tls[path] = resolve(configDir, tls[path])
   return {
     config,

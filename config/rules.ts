@@ -29,6 +29,7 @@ export function checkRules(config: Config, { error, warning }: Pick<Findings, 'e
   const { host } = config.listen ?? {}
   if (host && !isIP(host) && !/^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(host))
     error(['listen', 'host'], `listen.host: ${host} is no address; the port is listen.port`)
+  checkSocket(config, { error, warning })
   checkTls(config, error)
   checkProcesses(config, error)
   const elsewhere = [config.database, config.storage].map((family) => (family as { driver?: string })?.driver)
@@ -80,6 +81,24 @@ function checkProxies({ trustProxy }: Config, error: Findings['error']): void {
       )
     }
   }
+}
+
+/** Checks that nothing needs a port where the server listens on a Unix socket. */
+function checkSocket(config: Config, { error, warning }: Pick<Findings, 'error' | 'warning'>): void {
+  const { socket, tls, processes } = config.listen ?? {}
+  if (!socket) return
+  const needsPort = [
+    tls?.cert && 'listen.tls',
+    processes !== 1 && 'listen.processes',
+    config.lan?.enabled && 'lan.enabled',
+    config.games?.origins === 'port' && 'games.origins: port',
+  ].find(Boolean)
+  if (needsPort) error(['listen', 'socket'], `listen.socket: ${needsPort} needs a port; remove one of the two`)
+  if (config.trustProxy === false)
+    warning(
+      ['listen', 'socket'],
+      'listen.socket: without the address of the proxy all visitors look like one; set trustProxy: [127.0.0.1]',
+    )
 }
 
 /** Checks that several processes can share what they need. */

@@ -62,6 +62,12 @@ export const kernelSections = {
         description: 'Address to listen on; 0.0.0.0 for a LAN or a server.',
       }),
       port: Type.Integer({ default: 8080, minimum: 0, maximum: 65535, description: 'TCP port; 0 picks a free one.' }),
+      socket: Type.String({
+        default: '',
+        maxLength: 100,
+        description:
+          'Unix socket to listen on instead of host and port, for a proxy on this machine, relative to this file; none: TCP.',
+      }),
       processes: Type.Union([Type.Integer({ minimum: 1, maximum: 64 }), Type.Literal('auto')], {
         default: 1,
         description:

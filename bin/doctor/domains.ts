@@ -1,8 +1,8 @@
-import { stat } from 'node:fs/promises'
 import type { Check } from '../../clients/cli/doctor.ts'
 import type { LoadedConfig } from '../../config/load.ts'
 import type { DatabaseDriver } from '../../core/data/database.ts'
 import { openDriver } from '../open-driver.ts'
+import { hasDatabase } from './database-file.ts'
 
 const NAME = 'Domains'
 
@@ -19,7 +19,7 @@ export async function gameDomains(loaded: LoadedConfig): Promise<Check[]> {
   const { dataDir } = loaded.config
   const driver = await openDriver<DatabaseDriver>(loaded, 'database', dataDir)
   try {
-    if (!driver.shared && !(await stat(dataDir).catch(() => null))) return []
+    if (!(await hasDatabase(loaded, driver))) return []
     await driver.open([])
     const rows = (await driver
       .query('select name, address, failing_since from game_domains where proved_name is not null order by name', [])

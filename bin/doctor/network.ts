@@ -83,7 +83,8 @@ export async function portal({ portal: { url }, listen }: Config): Promise<Check
   const { hostname, port, protocol } = new URL(url)
   if (protocol === 'https:' && !isHere(hostname)) checks.push(await certificate(hostname, Number(port) || 443))
   try {
-    const host = isHere(hostname) ? `http://127.0.0.1:${listen.port}` : url
+    // With a Unix socket the proxy has the port.
+    const host = isHere(hostname) && !listen.socket ? `http://127.0.0.1:${listen.port}` : url
     // On this machine the portal's certificate may be one that only browsers trust, so a redirect there is not followed.
     const signal = AbortSignal.timeout(PATIENCE_MS)
     const answer = await fetch(`${host}/readyz`, { signal, redirect: isHere(hostname) ? 'manual' : 'follow' })

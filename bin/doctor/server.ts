@@ -1,5 +1,5 @@
-import { access, stat, statfs } from 'node:fs/promises'
-import { join } from 'node:path'
+import { access, readdir, stat, statfs } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import type { Check } from '../../clients/cli/doctor.ts'
 import type { LoadedConfig } from '../../config/load.ts'
 import { formatProblem } from '../../config/problems.ts'
@@ -16,6 +16,7 @@ import type { Mail } from '../../drivers/mail/interface.ts'
 import type { Storage } from '../../drivers/storage/interface.ts'
 import { openDriver } from '../open-driver.ts'
 import { backups } from './backups.ts'
+import { hasDatabase } from './database-file.ts'
 import { gameDomains } from './domains.ts'
 import { certificateFiles, isClockSynchronised, names, plainHttp, portal } from './network.ts'
 import { payments } from './payments.ts'
@@ -29,8 +30,13 @@ type Finding = Check | Check[]
  * fix for a fault. The checks change nothing, and may run beside the platform.
  *
  * @param version version of this program
+ * @param recipient address of a message to send
  */
-export async function* diagnoseServer(loaded: LoadedConfig, version: string): AsyncGenerator<Check> {
+export async function* diagnoseServer(
+  loaded: LoadedConfig,
+  version: string,
+  recipient?: string,
+): AsyncGenerator<Check> {
   const { config } = loaded
   yield configuration(loaded)
   // Each check has the fix for an unexpected error.
@@ -41,7 +47,7 @@ export async function* diagnoseServer(loaded: LoadedConfig, version: string): As
     ['Database', () => database(loaded, version), 'Check `database` in the configuration, and that its server runs.'],
     ['Storage', () => storage(loaded), 'Check `storage` in the configuration, and that its server runs.'],
     ['Bus', () => bus(loaded), 'Check `bus` in the configuration, and that its server runs.'],
-    ['Mail', () => mail(loaded), 'Check `mail` in the configuration.'],
+    ['Mail', () => mail(loaded, recipient), 'Check `mail` in the configuration.'],
     ['Payments', () => payments(loaded), 'Check `payments` in the configuration. See /docs/selling-credits.'],
     ['Blender', () => blender(loaded), 'Check `blender` in the configuration.'],
     ['Names', () => names(config), 'Check portal.url and games.domain.'],
@@ -83,6 +89,13 @@ async function dataFolder(dataDir: string): Promise<Finding> {
   if (owner !== undefined && owner !== 0 && folder.uid !== owner)
     return failed(name, `${dataDir} belongs to another user`, `As root: chown -R $(id -un): ${dataDir}`)
   if (process.platform !== 'win32') {
+    const foreign = await belongingToOthers(dataDir, folder.uid)
+    if (foreign !== null)
+      return failed(
+        name,
+        `${foreign} belongs to another user than ${dataDir}`,
+        `As root: chown -R ${folder.uid}:${folder.gid} ${dataDir}`,
+      )
     const key = join(dataDir, 'keys/secret')
     const secret = (await stat(key).catch(() => null))?.mode ?? 0
     if ((folder.mode & 0o007) !== 0) {
@@ -92,6 +105,17 @@ async function dataFolder(dataDir: string): Promise<Finding> {
     if ((secret & 0o007) !== 0) return failed(name, `${key} can be read by others`, `chmod 600 ${key}`)
   }
   return ok(name, dataDir)
+}
+
+/** Returns the first file of the data folder or of its keys that belongs to another user, as after a command of root. */
+async function belongingToOthers(dataDir: string, owner: number): Promise<string | null> {
+  for (const folder of [dataDir, join(dataDir, 'keys')]) {
+    for (const entry of await readdir(folder).catch(() => [])) {
+      const path = join(folder, entry)
+      if (entry !== 'lost+found' && ((await stat(path).catch(() => null))?.uid ?? owner) !== owner) return path
+    }
+  }
+  return null
 }
 
 async function disk(dataDir: string): Promise<Check> {
@@ -124,8 +148,7 @@ async function clock(dataDir: string): Promise<Check> {
 async function database(loaded: LoadedConfig, version: string): Promise<Finding> {
   const { dataDir } = loaded.config
   const driver = await openDriver<DatabaseDriver>(loaded, 'database', dataDir)
-  if (!driver.shared && !(await stat(dataDir).catch(() => null)))
-    return ok('Database', 'none yet; the first start makes it')
+  if (!(await hasDatabase(loaded, driver))) return ok('Database', 'none yet; the first start makes it')
   const damage = await driver.findDamage?.()
   if (damage) {
     await driver.close()
@@ -162,8 +185,8 @@ async function update({ config, plugins }: LoadedConfig, driver: DatabaseDriver,
 
 async function storage(loaded: LoadedConfig): Promise<Check> {
   const { dataDir, storage } = loaded.config
-  const { driver } = storage as { driver: string }
-  if (driver === 'local' && !(await stat(dataDir).catch(() => null)))
+  const { driver, path = '' } = storage as { driver: string; path?: string }
+  if (driver === 'local' && !(await stat(resolve(dataDir, path)).catch(() => null)))
     return ok('Storage', 'none yet; the first start makes it')
   const instance = await openDriver<Storage & { ping?(): Promise<void> }>(loaded, 'storage', dataDir)
   try {
@@ -185,7 +208,7 @@ async function bus(loaded: LoadedConfig): Promise<Check> {
   }
 }
 
-async function mail(loaded: LoadedConfig): Promise<Check> {
+async function mail(loaded: LoadedConfig, recipient: string | undefined): Promise<Check> {
   const { driver } = loaded.config.mail as { driver: string }
   if (driver === 'log') {
     const hint = 'Players then cannot reset their passwords. Set mail: { driver: smtp, url, from }.'
@@ -193,6 +216,13 @@ async function mail(loaded: LoadedConfig): Promise<Check> {
   }
   const instance = await openDriver<Mail>(loaded, 'mail', loaded.config.dataDir)
   try {
+    if (recipient !== undefined && instance.converse) {
+      const { name } = loaded.config.portal
+      const text = `This message of ${name} was sent by \`gameyard doctor --mail\`. It needs no answer.\n`
+      const { failure, lines } = await instance.converse({ to: recipient, subject: `A test of ${name}`, text })
+      if (failure === null) return { ...ok('Mail', `the mail server took a message to ${recipient}`), details: lines }
+      return { ...failed('Mail', sentence(failure), 'Check `mail` in the configuration.'), details: lines }
+    }
     await instance.verify?.()
     return ok('Mail', 'the mail server takes messages')
   } catch (error) {

@@ -1,6 +1,20 @@
 /** Mistakes in the configuration, in backups, and in what a host runs. */
 export default [
   {
+    name: 'all visitors of a proxy on a Unix socket are one',
+    in: 'core/http',
+    find: "if (typeof server.address() === 'string') Object",
+    replace: "if (typeof server.address() === 'number') Object",
+    tests: ['system/unix-socket'],
+  },
+  {
+    name: 'a socket that a killed server has left keeps the next from starting',
+    in: 'bin',
+    find: 'if (present) await unlink(path)',
+    replace: '',
+    tests: ['system/unix-socket'],
+  },
+  {
     name: 'a restore that fails at the configuration leaves its data behind',
     in: 'core/data/backups',
     find: 'for (const path of appeared) await rm(path, { recursive: true, force: true })',

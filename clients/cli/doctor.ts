@@ -14,6 +14,8 @@ export interface Check {
   status: 'ok' | 'warning' | 'failed'
   message: string
   hint?: string
+  /** Further lines, such as the conversation with a server. */
+  details?: string[]
 }
 
 export interface DoctorOptions {

@@ -8,6 +8,7 @@ import { createTlsServer, type PlainHttp } from '../origins/tls.ts'
 import type { Connections } from './connections.ts'
 import { sendRedirect } from './https-redirects.ts'
 import { limitPipelining } from './limits/pipelining.ts'
+import { nameSocketPeers } from './limits/socket-peers.ts'
 import { PARSER_OPTIONS } from './request-rules.ts'
 
 declare module 'fastify' {
@@ -84,6 +85,7 @@ export class FastPath {
     }
     if (!this.#tls) {
       const server = createServer(options, secure)
+      nameSocketPeers(server)
       connections.watch(server)
       return server
     }

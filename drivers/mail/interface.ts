@@ -37,6 +37,13 @@ export interface Mail {
    * @throws Error that tells the operator what is wrong
    */
   verify?(): Promise<void>
+  /**
+   * Sends a message, and returns what was said to and by the server, without passwords; absent for a driver without a
+   * server. It does not reject.
+   *
+   * @returns `failure`: what is wrong, for the operator, or null; `lines`: each begins with `C:` or `S:`
+   */
+  converse?(message: Message): Promise<{ failure: string | null; lines: string[] }>
   close(): Promise<void>
 }
 

@@ -1,3 +1,4 @@
+import { format } from 'node:util'
 import Type from 'typebox'
 import { Authorities, Secret } from '../../core/config.ts'
 import { defineDriver } from '../../core/driver.ts'
@@ -41,10 +42,8 @@ export default defineDriver({
     const { hostname, username } = new URL(url)
     const isLocal = /^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname)
     const { createTransport } = await import('nodemailer') // The import takes 60 ms, so only this driver loads it.
-    const transport = createTransport({
+    const settings = {
       url,
-      pool: true,
-      maxConnections: 2,
       // Servers refuse a client that calls itself [127.0.0.1], which is the default.
       name: new URL(portalUrl).hostname,
       requireTLS: username !== '' && !isLocal,
@@ -57,7 +56,8 @@ export default defineDriver({
       socketTimeout: ANSWER_MS,
       disableFileAccess: true,
       disableUrlAccess: true,
-    })
+    }
+    const transport = createTransport({ ...settings, pool: true, maxConnections: 2 })
     let closed = false
 
     return {
@@ -86,6 +86,20 @@ export default defineDriver({
           throw explained === null ? error : new Error(explained, { cause: error })
         }
       },
+      async converse(message) {
+        assertMessage(message)
+        const lines: string[] = []
+        const single = createTransport({ ...settings, logger: conversationLog(lines), transactionLog: true })
+        const { to, subject, text } = message
+        try {
+          await single.sendMail({ from, to: { name: '', address: to }, subject, text })
+          return { failure: null, lines }
+        } catch (error) {
+          return { failure: explanationOf(error as SmtpError) ?? (error as Error).message, lines }
+        } finally {
+          single.close()
+        }
+      },
       async close() {
         closed = true
         transport.close()
@@ -100,6 +114,22 @@ function checkOptions({ url, from }: { url: string; from: string }): void {
     throw new StartupError('mail.url is no SMTP address: write smtp://host:587 or smtps://user:password@host.')
   if (!/^[^\r\n<>]*<[^\s@<>]+@[^\s@<>]+>$|^[^\s@<>]+@[^\s@<>]+$/.test(from))
     throw new StartupError('mail.from is no sender: write yard@example.org or Name <yard@example.org>.')
+}
+
+/** Returns a log of nodemailer that keeps the lines of client and server. nodemailer hides the secrets in them. */
+function conversationLog(lines: string[]) {
+  const sides: Record<string, string> = { client: 'C:', server: 'S:' }
+  const take = (entry: { tnx?: string }, ...texts: unknown[]) => {
+    const side = sides[entry.tnx ?? '']
+    if (side)
+      lines.push(
+        ...format(...texts)
+          .trimEnd()
+          .split(/\r?\n/)
+          .map((line) => `${side} ${line}`),
+      )
+  }
+  return { level: () => {}, trace: take, debug: take, info: take, warn: take, error: take, fatal: take }
 }
 
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/

@@ -35,7 +35,8 @@ const S3Config = Type.Object(
  * Stores each blob as an object of a bucket on Amazon S3 or a server that implements its protocol.
  *
  * A presigned upload goes to a staging object and is copied to its key on the server once verified, since the holder of
- * the address could upload again. The server needs neither conditional writes nor checksums. A lifecycle rule that
+ * the address could upload again. The server needs neither conditional writes nor checksums: a digest that it does not
+ * know is ignored, and the object is read instead. docs/hosted-services.md has every header. A lifecycle rule that
  * aborts incomplete multipart uploads is recommended; uploads from browsers need a CORS rule for PUT.
  */
 export default defineDriver({
@@ -55,6 +56,9 @@ export default defineDriver({
       credentials: { accessKeyId: config.accessKeyId, secretAccessKey: config.secretAccessKey },
       forcePathStyle: config.forcePathStyle,
       maxAttempts: 3,
+      // Otherwise the SDK adds CRC32 checksums in trailers, which many servers refuse. The driver has its own digests.
+      requestChecksumCalculation: 'WHEN_REQUIRED',
+      responseChecksumValidation: 'WHEN_REQUIRED',
       requestHandler: {
         connectionTimeout: 3_000,
         requestTimeout: 30_000,

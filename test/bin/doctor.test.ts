@@ -14,6 +14,7 @@ import { load } from '../config/kit.ts'
 import { blenderWithoutNumpy } from '../kit/blender.ts'
 import { inFull } from '../kit/extent.ts'
 import { startServer } from '../kit/server.ts'
+import { startSmtp } from '../kit/smtp.ts'
 import { startStripe, stripeConfig } from '../kit/stripe.ts'
 import { run } from './program.ts'
 
@@ -151,4 +152,17 @@ t.test('doctor asks the payment processor about key and webhook', async (t) => {
   t.match(await look(), { status: 'warning', hint: /restricted key/ })
   t.match(await look({ packs: [] }), { status: 'warning', message: /nothing is for sale/ })
   await t.rejects(look({ secretKey: 'sk_live_of_somebody' }), /Stripe refuses the key/)
+})
+
+t.test('doctor --mail sends a message, and shows the conversation', async (t) => {
+  const cwd = mkdtempSync(join(tmpdir(), 'gameyard-doctor-'))
+  t.teardown(() => rmSync(cwd, { recursive: true, force: true }))
+  const { inbox, url } = await startSmtp(t)
+  const mail = { driver: 'smtp', url, from: 'yard@example.org' }
+  writeFileSync(join(cwd, 'gameyard.yaml'), stringify({ mail, blender: { driver: 'none' } }))
+  const { stdout } = await run(t, ['doctor', '--mail', 'host@example.org'], { cwd })
+  t.match(inbox, [{ to: ['host@example.org'], subject: 'A test of Gameyard' }])
+  t.match(stdout, /ok {7}Mail +the mail server took a message to host@example\.org\n +[CS]: /)
+  t.match(stdout, /C: EHLO /)
+  t.match(stdout, /C: RCPT TO:<host@example\.org>/)
 })

@@ -25,6 +25,11 @@ const mistakes: { name: string; text: string; says: string[] }[] = [
     ],
   },
   {
+    name: 'a Unix socket has no https of its own',
+    text: 'trustProxy: [127.0.0.1]\nlisten: { socket: /run/yard.sock, processes: 2 }\n',
+    says: ['gameyard.yaml:2:19  listen.socket: listen.processes needs a port; remove one of the two'],
+  },
+  {
     name: 'the name of a proxy is no address',
     text: 'trustProxy: [127.0.0.1, caddy]\n',
     says: [
@@ -72,8 +77,8 @@ const mistakes: { name: string; text: string; says: string[] }[] = [
   },
   {
     name: 'an unknown key that resembles none is told what is expected there',
-    text: 'listen: { socket: /run/x }\n',
-    says: ['gameyard.yaml:1:11  unknown key `socket` in listen; expected host, port, processes, tls'],
+    text: 'listen: { interface: eth0 }\n',
+    says: ['gameyard.yaml:1:11  unknown key `interface` in listen; expected host, port, socket, processes, tls'],
   },
   {
     name: 'a value of the wrong type says what was expected and what was found',

@@ -78,6 +78,28 @@ t.test('it names itself after the portal, and takes the certificate of a server 
   t.equal(inbox.length, 2)
 })
 
+t.test('a conversation with the server is shown without the password', async (t) => {
+  const credentials = { user: 'yard', password: 'secret-of-yard' }
+  const { inbox, url } = await startSmtp(t, {
+    credentials,
+    refuse: (to) => (to.startsWith('nobody') ? 550 : undefined),
+  })
+  const address = url.replace('//', '//yard:secret-of-yard@')
+  const mail = await smtp.create({ url: address, from }, driverContext({ portalUrl: 'https://yard.example.org' }))
+  t.teardown(() => mail.close())
+  const sent = await mail.converse?.(hello)
+  t.equal(sent?.failure, null)
+  t.equal(inbox.length, 1)
+  const refused = await mail.converse?.({ ...hello, to: 'nobody@example.org' })
+  t.match(refused, { failure: /550/ })
+  for (const lines of [sent?.lines ?? [], refused?.lines ?? []]) {
+    for (const line of [/^C: EHLO yard\.example\.org$/, /^S: 250/, /^C: RCPT TO:/])
+      t.ok(lines.some((one) => line.test(one)))
+    t.notMatch(lines.join('\n'), /secret-of-yard|c2VjcmV0LW9m|AHlhcmQAc2Vjc/)
+  }
+  t.match(refused?.lines.join('\n'), /^S: 550/m)
+})
+
 t.test('a server that is away is said to be', async (t) => {
   const server = await startSmtp(t)
   await server.stop()

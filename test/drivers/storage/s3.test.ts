@@ -1,6 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer as createHttpServer, request } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
 import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
 import t from 'tap'
 import { testStorageDriver } from '../../../drivers/storage/conformance.ts'
@@ -46,6 +50,44 @@ t.test('a prefix keeps storages in one bucket apart', async (t) => {
     (await Array.fromAsync(one.list(''))).map(({ key }) => key),
     ['a'],
   )
+})
+
+t.test('requests have no headers but those that the guide names', async (t) => {
+  const guide = readFileSync(new URL('../../../docs/hosted-services.md', import.meta.url), 'utf8')
+  const sent = new Set<string>()
+  const recorder = createHttpServer((incoming, outgoing) => {
+    for (const name of Object.keys(incoming.headers)) sent.add(name)
+    const { method, url: path, headers } = incoming
+    const onward = request({ host: '127.0.0.1', port: server.port, method, path, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.rawHeaders)
+      answer.pipe(outgoing)
+    })
+    incoming.pipe(onward)
+  })
+  await once(recorder.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => recorder.close())
+  const endpoint = `http://127.0.0.1:${(recorder.address() as AddressInfo).port}`
+  const storage = await s3.create({ ...config(), endpoint }, driverContext())
+  t.teardown(() => storage.close())
+  const [small, large] = [Buffer.from('small'), Buffer.alloc(17 * 1024 * 1024)]
+  await storage.put('small', Readable.from([small]), expectedOf(small))
+  await storage.put('large', Readable.from([large]), expectedOf(large))
+  await buffer(await storage.get('small', { start: 1, end: 2 }))
+  await storage.copy('small', 'other', expectedOf(small))
+  const { url, method, headers } = await storage.presignPut('sent', expectedOf(small), presign)
+  await fetch(url, { method, headers, body: new Uint8Array(small) })
+  await storage.commitPut('sent', expectedOf(small))
+  await Array.fromAsync(storage.list(''))
+  await storage.delete('small')
+  const ordinary =
+    /^(accept.*|amz-sdk-.*|connection|content-length|content-type|expect|host|sec-fetch-.*|user-agent|x-amz-user-agent)$/
+  const named = [...sent].filter((name) => !ordinary.test(name)).sort()
+  t.same(
+    named.filter((name) => !guide.includes(`\`${name}\``)),
+    [],
+    `the guide has ${named.join(' ')}`,
+  )
+  t.notOk(named.some((name) => /crc32|trailer|content-encoding/.test(name)))
 })
 
 t.test('an upload that nobody commits is not listed, and is removed after two days', async (t) => {
