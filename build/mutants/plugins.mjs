@@ -190,6 +190,13 @@ export default [
     tests: ['plugins/assets/looks'],
   },
   {
+    name: 'the default address serves the lighter form against the will of its owner',
+    in: 'plugins/assets',
+    find: "lod === 'auto' && size !== null",
+    replace: 'size !== null',
+    tests: ['plugins/assets/lod'],
+  },
+  {
     name: 'another owner’s Blender job is one’s own',
     in: 'plugins/blender',
     find: 'findOne(JobRow, { id, ownerId })',
