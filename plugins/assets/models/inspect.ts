@@ -63,7 +63,7 @@ export async function readModel(
   const gltf = readContainer(bytes)
   if (check) await validate(bytes)
   const io = await createIo(Array.isArray(gltf.extensionsUsed) ? gltf.extensionsUsed.map(String) : [])
-  const readable = withFormerName(bytes)
+  const readable = withFormerName(bytes, gltf)
   try {
     const document = await io.readBinary(readable)
     readVrmBones(document, gltf)

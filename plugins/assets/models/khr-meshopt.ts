@@ -1,4 +1,5 @@
 import { readParts } from './container.ts'
+import type { Gltf } from './gltf.ts'
 import { Chunk, toGlb } from './write-glb.ts'
 
 const [KHR, EXT] = ['KHR_meshopt_compression', 'EXT_meshopt_compression']
@@ -7,10 +8,10 @@ const [KHR, EXT] = ['KHR_meshopt_compression', 'EXT_meshopt_compression']
  * Renames the compression of a file that has the ratified name, because the library that reads models knows only the
  * former one. Its data has the same form, and the decoder reads the newer encodings too.
  */
-export function withFormerName(bytes: Uint8Array): Uint8Array {
+export function withFormerName(bytes: Uint8Array, { extensionsUsed }: Gltf): Uint8Array {
+  if (!Array.isArray(extensionsUsed) || !extensionsUsed.includes(KHR)) return bytes
   const { gltf, binary } = readParts(bytes)
   const lists = ['extensionsUsed', 'extensionsRequired'] as const
-  if (!lists.some((name) => isListed(gltf[name]))) return bytes
   for (const name of lists) {
     const list = gltf[name]
     if (Array.isArray(list)) gltf[name] = list.map((entry) => (entry === KHR ? EXT : entry))
@@ -25,5 +26,3 @@ export function withFormerName(bytes: Uint8Array): Uint8Array {
   if (binary) chunk.append(binary)
   return toGlb(gltf, chunk)
 }
-
-const isListed = (list: unknown): boolean => Array.isArray(list) && list.includes(KHR)
