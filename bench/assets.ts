@@ -2,14 +2,16 @@
 // the same file; packs as ZIP, compared with `zip -0` over the same files; and the time that a lower level of detail
 // takes, compared with the command line of glTF-Transform. Needs Debian's nginx, wrk, zip and curl. The last part also
 // needs GLTF_TRANSFORM, the path of that program (package @gltf-transform/cli), and is skipped without it. ROUNDS,
-// SECONDS and PARTS (files, zip, lod) come from the environment.
+// SECONDS and PARTS (files, zip, lod) come from the environment. MODELS names a folder with .glb files, whose lighter forms
+// are made and judged.
 import { execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { LEAST_SIMILARITY, simplifyModel } from '../plugins/assets/models/lod.ts'
 import { signUpAt } from '../test/kit/remote-sign-up.ts'
 import { freePort } from '../test/kit/server.ts'
 import { ask } from '../test/kit/upload.ts'
@@ -198,6 +200,24 @@ async function compareLighterForms(): Promise<void> {
     if (theirs[index] !== undefined) said(name, theirs[index])
 }
 
+/** Makes the lighter form of each model of a folder, and prints how many have one, their sizes and the least similar. */
+async function countForms(folder: string): Promise<void> {
+  const reasons = new Map<string, number>()
+  const forms: { path: string; share: number; similarity: number }[] = []
+  const paths = globSync('**/*.glb', { cwd: folder }).sort()
+  for (const path of paths) {
+    const bytes = new Uint8Array(readFileSync(join(folder, path)))
+    const made = await simplifyModel(bytes)
+    if ('reason' in made) reasons.set(made.reason, (reasons.get(made.reason) ?? 0) + 1)
+    else forms.push({ path, share: made.bytes.length / bytes.length, similarity: made.similarity })
+  }
+  const [worst] = forms.sort((a, b) => a.similarity - b.similarity)
+  const share = median(forms.map(({ share }) => share))
+  console.log(
+    `\nLighter forms: ${forms.length} of ${paths.length} models, ${(100 * share).toFixed(0)} % of the bytes (median); least similar: ${worst?.similarity.toFixed(4)} (${worst?.path}), bound ${LEAST_SIMILARITY}; none: ${[...reasons].map(([reason, count]) => `${count} ${reason}`).join(', ')}`,
+  )
+}
+
 type Ours = Awaited<ReturnType<typeof gameyard>>
 
 try {
@@ -211,6 +231,7 @@ try {
     if (PARTS.includes('zip')) await compareZip(ours)
   }
   if (PARTS.includes('lod')) await compareLighterForms()
+  if (process.env.MODELS) await countForms(process.env.MODELS)
 } finally {
   await stopAll()
   rmSync(work, { recursive: true, force: true })

@@ -21,6 +21,7 @@ interface Asset {
   files: { path: string; size: number }[]
   variants: { source: { size: number; triangles: number | null }; lod?: { size: number; triangles: number | null } }
   lodReason: string | null
+  defaultVariant: 'source' | 'lod'
   rigged: boolean
   animations: string[]
 }
@@ -28,8 +29,11 @@ interface Asset {
 /** Explains why a model has no lighter form. */
 const LOD_REASONS: Record<string, string> = {
   few_triangles: 'none: it has few triangles already',
-  shape_would_change: 'none: its shape would change',
+  shape_would_change: 'none: its look would change',
   not_smaller: 'none: it would not be clearly smaller',
+  unknown_extension: 'none: it has a glTF extension whose data could get lost',
+  too_slow: 'none: it takes too much time or memory to make',
+  failed: 'none: the platform failed to make one',
   unreadable: 'none: this model can’t be processed',
 }
 
@@ -41,6 +45,7 @@ interface UploadOptions extends ClientOptions {
   private?: true
   license?: string
   tag?: string[]
+  lod?: string
 }
 
 export function configure(assets: Command, installation: Installation): void {
@@ -75,7 +80,7 @@ Examples:
 
   withClientOptions(assets.command('upload'))
     .summary('upload a file')
-    .description('Uploads a model (GLB), a pack (ZIP), a picture or a sound. The platform validates models.')
+    .description('Uploads a model (GLB, glTF, VRM), a pack (ZIP), a picture or a sound. The platform validates models.')
     .argument('<file>', 'what to upload')
     .option('--title <text>', 'its name (default: that of the file)')
     .option('--description <text>', 'what it is')
@@ -84,6 +89,7 @@ Examples:
     .addOption(new Option('--private', 'the same as --visibility private').conflicts(['visibility', 'public']))
     .option('--license <spdx>', 'such as CC0-1.0 or CC-BY-4.0')
     .option('--tag <tag>', 'a-z, 0-9 and hyphens; once for each', collect)
+    .addOption(new Option('--lod <choice>', 'off: always serve the file as it is').choices(['auto', 'off']))
     .action((file, options) => run(options, (client) => upload(client, file, options)))
 
   withClientOptions(assets.command('download'))
@@ -177,6 +183,7 @@ function describe(terminal: Terminal, asset: Asset, formatBytes: (bytes: number)
     ['Source', shape(source)],
     ...(lod ? ([['LOD', shape(lod)]] as [string, string][]) : []),
     ...(asset.lodReason ? ([['LOD', LOD_REASONS[asset.lodReason] ?? 'none']] as [string, string][]) : []),
+    ...(lod ? ([['Default', asset.defaultVariant]] as [string, string][]) : []),
     ['Tags', asset.tags.join(', ') || 'none'],
     ['Clips', asset.animations.join(', ') || 'none'],
   ]
@@ -199,7 +206,7 @@ async function upload(client: Client, file: string, options: UploadOptions): Pro
   })
   if (!found.isFile()) throw usageError(`${file} is no file; a pack is uploaded as a ZIP.`)
   const { api, origin } = await studio(client)
-  const { title, description, license, tag } = options
+  const { title, description, license, tag, lod } = options
   const name = basename(file)
   const fields = {
     title: title ?? name.replace(/\.[^.]+$/, ''),
@@ -207,6 +214,7 @@ async function upload(client: Client, file: string, options: UploadOptions): Pro
     visibility: options.public ? 'public' : options.private ? 'private' : options.visibility,
     license,
     tags: tag?.join(','),
+    lod,
   }
   const bar = new ProgressBar(terminal, env)
   const form = multipart(fields, { field: 'file', file, name, size: found.size }, (bytes) => bar.advance(bytes))

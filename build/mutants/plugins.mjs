@@ -190,6 +190,27 @@ export default [
     tests: ['plugins/assets/derived'],
   },
   {
+    name: 'parts that touch tear open in the lighter form',
+    in: 'plugins/assets/models',
+    find: 'else if (owner !== part) shared.add(key)',
+    replace: 'else if (owner !== part) shared.delete(key)',
+    tests: ['plugins/assets/looks'],
+  },
+  {
+    name: 'no lighter form is similar enough',
+    in: 'plugins/assets/models',
+    find: 'if (alike >= LEAST_SIMILARITY) return',
+    replace: 'if (alike >= 2) return',
+    tests: ['plugins/assets/looks'],
+  },
+  {
+    name: 'the default address serves the lighter form against the will of its owner',
+    in: 'plugins/assets',
+    find: "lod === 'auto' && size !== null",
+    replace: 'size !== null',
+    tests: ['plugins/assets/lod'],
+  },
+  {
     name: 'another owner’s Blender job is one’s own',
     in: 'plugins/blender',
     find: 'findOne(JobRow, { id, ownerId })',

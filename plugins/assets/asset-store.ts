@@ -31,8 +31,6 @@ export interface OpenedFile extends AssetBlobRef {
   stream: Readable
 }
 
-/** `auto` selects the simplified form of a larger source. */
-const AUTO_BYTES = 1024 * 1024
 /** Finds assets, and reads and stores their bytes. */
 export class AssetStore {
   readonly #parts: AssetsParts
@@ -83,7 +81,7 @@ export class AssetStore {
 
   /**
    * Chooses the file of a variant: `lod` falls back to the source where there is none, and `auto` is the simplified
-   * form of a source over 1 MiB.
+   * form of a source over 1 MiB, unless its owner has turned that off.
    *
    * @throws NotFound for a pack, which has files only
    */
@@ -91,7 +89,7 @@ export class AssetStore {
     const [source] = asset.files
     if (!source || asset.kind === 'pack') throw new NotFound('file')
     const { lod } = asset.variants
-    const wanted = variant === 'lod' || (variant === 'auto' && source.size > AUTO_BYTES)
+    const wanted = variant === 'lod' || (variant === 'auto' && asset.defaultVariant === 'lod')
     if (wanted && lod && asset.lodSha256) {
       const { path: name, contentType } = source
       return { name, contentType, size: lod.size, sha256: asset.lodSha256, variant: 'lod' }

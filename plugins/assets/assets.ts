@@ -80,8 +80,11 @@ export class Assets extends AssetStore {
     const now = clock.now()
     const id = newId('ast', now)
     await this.#parts.quotas.mustHaveRoom(ownerId)
+    let repairs: string[] = []
     try {
-      const intake = await ingest(this.#parts, { assetId: id, owner: ownerId, kind: fields.kind }, file)
+      const by = { assetId: id, owner: ownerId, kind: fields.kind, repairs: fields.repair === 'true' }
+      const { intake, repairs: done } = await ingest(this.#parts, by, file)
+      repairs = done
       if (fields.kind && fields.kind !== intake.kind) {
         throw new AssetRefused(`The file is of the kind ${intake.kind}, not ${fields.kind}.`)
       }
@@ -96,7 +99,8 @@ export class Assets extends AssetStore {
       throw error
     }
     await events.emit('asset.created', { assetId: id, ownerId })
-    return this.get(id)
+    const asset = await this.get(id)
+    return fields.repair === 'true' ? { ...asset, repairs } : asset
   }
 
   /**
@@ -197,6 +201,7 @@ export class Assets extends AssetStore {
         lodSize: null,
         lodTriangles: null,
         lodReason: null,
+        lodChoice: fields.lod === 'off' ? 'off' : null,
         preparedBy: null,
         thumbnailSha256: null,
         sourceKind: source.kind,
@@ -223,6 +228,10 @@ export class Assets extends AssetStore {
 /** Returns the requested clip. @throws InvalidRequest */
 function clipOf({ preset, from, clip }: NewClip): { preset: string } | { from: string; clip: string } {
   if (preset !== undefined && from === undefined && clip === undefined) return { preset }
-  if (preset === undefined && from !== undefined && clip !== undefined) return { from, clip }
+  if (preset === undefined && from !== undefined && clip !== undefined) {
+    // Clients remove these segments from an address.
+    if (/^\.{1,2}$/.test(clip)) throw new InvalidRequest(`A clip named ${clip} has no address; rename it in its file.`)
+    return { from, clip }
+  }
   throw new InvalidRequest('Send `preset`, or `from` and `clip`: an asset with clips, and the name of one of them.')
 }

@@ -41,7 +41,7 @@ export class Changes {
   async update(playerId: string, idOrSlug: string, changes: AssetChanges): Promise<AssetRecord> {
     const { id } = await this.#assets.mustOwn(playerId, idOrSlug)
     await this.#change(id, async (em, row) => {
-      const { slug, title, tags, visibility, description, license } = changes
+      const { slug, title, tags, visibility, description, license, lod } = changes
       if (visibility === 'private' && row.curated) throw new CuratedAsset('it stays public.')
       if (slug !== undefined && slug !== row.slug) {
         if (!(await isFree(em, slug, playerId))) throw new Conflict(`The address ${slug} is taken; choose another.`)
@@ -52,6 +52,7 @@ export class Changes {
       if (tags) row.tags = [...new Set(tags)]
       if (description !== undefined) row.description = description
       if (license !== undefined) row.license = license
+      if (lod) row.lodChoice = lod === 'auto' ? null : lod
       // Games may have linked it while it was public.
       if (visibility === 'private' && isLinked(row)) await reserveSlugs(em, playerId, [row], this.#parts.clock.now())
       if (visibility) row.visibility = visibility

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core'
 import type { SuspensionCause } from '../../core/data/staff/suspensions.ts'
 import type { StoredFile } from './record.ts'
-import type { AssetSource, Kind, LodReason, Visibility } from './schemas.ts'
+import type { AssetSource, Kind, LodChoice, LodReason, Visibility } from './schemas.ts'
 
 const AssetRowSchema = defineEntity({
   name: 'AssetRow',
@@ -35,6 +35,8 @@ const AssetRowSchema = defineEntity({
     lodTriangles: p.integer().nullable(),
     /** The reason why a model has no simplified form. */
     lodReason: p.string().length(20).$type<LodReason>().nullable(),
+    /** Whether the default address may serve the simplified form. Null means `auto`. */
+    lodChoice: p.string().length(4).$type<LodChoice>().nullable(),
     /** The program version that created the derived files; null before the preparation and for old assets. */
     preparedBy: p.integer().nullable(),
     /** Digest of the rendered picture. Null shows a generated one. */

@@ -8,6 +8,7 @@ import { migration } from './migrations/2026_11_21_assets.ts'
 import { migration as appliedClips } from './migrations/2026_11_23_applied_clips.ts'
 import { suspensionMigration } from './migrations/2026_11_23_suspension.ts'
 import { migration as countedFiles } from './migrations/2026_11_26_counted_files.ts'
+import { lodChoiceMigration } from './migrations/2026_11_26_lod_choice.ts'
 import { suspensionCauseMigration } from './migrations/2026_11_26_suspension_cause.ts'
 import { Models } from './models/models.ts'
 import { pages } from './pages/routes.ts'
@@ -39,7 +40,14 @@ export default definePlugin(
     config: AssetsConfig,
     limits: AssetLimits,
     entities: [AssetRow, AssetTerm, FormerAssetSlug, AssetClip, AppliedClip],
-    migrations: [migration, appliedClips, suspensionMigration, suspensionCauseMigration, countedFiles],
+    migrations: [
+      migration,
+      appliedClips,
+      suspensionMigration,
+      suspensionCauseMigration,
+      countedFiles,
+      lodChoiceMigration,
+    ],
   },
   async (app, config, limits) => {
     const models = new Models(app.workerPrograms)

@@ -26,7 +26,10 @@ export function manifestOf(asset: AssetRecord, clips: readonly Applied[]): Asset
       contentType,
       url: kind === 'pack' ? packFileUrl(asset, path) : of('source'),
     })),
-    presets: asset.humanoid ? PRESET_NAMES.map((preset) => ({ preset, url: clipUrl(asset, preset) })) : [],
+    presets:
+      asset.kind === 'model' && asset.rigged && asset.humanoid
+        ? PRESET_NAMES.map((preset) => ({ preset, url: clipUrl(asset, preset) }))
+        : [],
     clips: clips.map((applied) => ({ ...applied, url: clipUrl(asset, applied.clip, applied.from) })),
   }
 }

@@ -1,5 +1,5 @@
 import type { Origins } from '../../core/origins/origins.ts'
-import type { Asset, AssetSource, Kind, LodReason, Visibility } from './schemas.ts'
+import type { Asset, AssetSource, Kind, LodChoice, LodReason, Visibility } from './schemas.ts'
 
 /** A file of an asset in the form that its row stores. */
 export interface StoredFile {
@@ -16,7 +16,7 @@ export interface StoredFile {
 /** The columns of an asset, for `app.db.query`. */
 export const COLUMNS = `a.id, a.owner_id, a.slug, a.title, a.description, a.kind, a.visibility, a.curated, a.license,
   a.tags, a.files, a.size, a.triangles, a.rigged, a.humanoid, a.animations, a.lod_sha256, a.lod_size,
-  a.lod_triangles, a.lod_reason, a.prepared_by, a.thumbnail_sha256, a.source_kind, a.source_job_id,
+  a.lod_triangles, a.lod_reason, a.lod_choice, a.prepared_by, a.thumbnail_sha256, a.source_kind, a.source_job_id,
   a.suspended_at, a.suspension_reason, a.appeal, a.created_at, a.updated_at`
 
 /** A row in the form of `app.db.query`: times in ms, booleans as 0 and 1, JSON as text. */
@@ -41,6 +41,7 @@ export interface PlainAsset {
   lod_size: number | null
   lod_triangles: number | null
   lod_reason: LodReason | null
+  lod_choice: LodChoice | null
   prepared_by: number | null
   thumbnail_sha256: string | null
   source_kind: AssetSource['kind']
@@ -63,8 +64,13 @@ export interface AssetRecord extends Omit<Asset, 'files'> {
   appeal: string | null
 }
 
+/** The default address serves the simplified form of a source of more bytes. */
+const AUTO_BYTES = 1024 * 1024
+
 export function toRecord(row: PlainAsset, origins: Origins): AssetRecord {
   const { lod_size: size, lod_triangles: triangles } = row
+  const lod = row.lod_choice ?? 'auto'
+  const servesLod = lod === 'auto' && size !== null && row.kind !== 'pack' && Number(row.size) > AUTO_BYTES
   return {
     id: row.id,
     slug: row.slug,
@@ -82,6 +88,8 @@ export function toRecord(row: PlainAsset, origins: Origins): AssetRecord {
       ...(size === null ? {} : { lod: { size, triangles } }),
     },
     lodReason: row.lod_reason,
+    lod,
+    defaultVariant: servesLod ? 'lod' : 'source',
     rigged: Boolean(row.rigged),
     animations: JSON.parse(row.animations) as string[],
     thumbnailUrl: `${origins.studio}/api/assets/${row.id}/thumbnail`,

@@ -31,6 +31,13 @@ export const LOD_REASONS = [
 ] as const
 export type LodReason = (typeof LOD_REASONS)[number]
 
+/** Whether the default address may serve the simplified form of a large model. */
+export const LOD_CHOICES = ['auto', 'off'] as const
+export type LodChoice = (typeof LOD_CHOICES)[number]
+const LodChoice = Type.Enum(LOD_CHOICES, {
+  description: 'With `off`, the address without `variant` always serves the file as it was uploaded.',
+})
+
 const Nullable = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>
   Type.Union([schema, Type.Null()])
 
@@ -85,11 +92,19 @@ export const Asset = Type.Object({
   lodReason: Type.Union([Type.Enum(LOD_REASONS), Type.Null()], {
     description: 'Why a model has no simplified form; null while it has one, or is waiting for it.',
   }),
+  lod: LodChoice,
+  defaultVariant: Type.Enum(['source', 'lod'], {
+    description:
+      'What the address without `variant` serves now. After an upload the simplified form is still being made.',
+  }),
   rigged: Type.Boolean(),
   animations: Type.Array(Type.String()),
   thumbnailUrl: Type.String(),
   fileUrl: Type.String({ description: 'The hot-link.' }),
   source: AssetSource,
+  repairs: Type.Optional(
+    Type.Array(Type.String(), { description: 'In the answer of an upload with `repair`: what was repaired.' }),
+  ),
   createdAt: Type.String({ format: 'date-time' }),
   updatedAt: Type.String({ format: 'date-time' }),
 })
@@ -105,6 +120,9 @@ export interface NewAsset {
   visibility?: Visibility
   license?: string | null
   tags?: string[]
+  lod?: LodChoice
+  /** Whether to repair small faults of a glTF binary. */
+  repair?: 'true' | 'false'
   source?: AssetSource
 }
 
@@ -117,6 +135,13 @@ export const UploadFields = Type.Object(
     visibility: Type.Optional(Visibility),
     license: Type.Optional(Type.Union([License, Type.Literal('')])),
     tags: Type.Optional(Type.Array(Tag, { maxItems: 10 })),
+    lod: Type.Optional(LodChoice),
+    repair: Type.Optional(
+      Type.Enum(['true', 'false'], {
+        description:
+          'Whether to repair a .glb that the validator would refuse for normals of another length than 1, or for bytes after its end.',
+      }),
+    ),
   },
   { additionalProperties: false },
 )
@@ -129,6 +154,7 @@ export const AssetChanges = Type.Partial(
     visibility: Visibility,
     license: Nullable(License),
     tags: Tags,
+    lod: LodChoice,
     slug: Type.String({ pattern: '^(?!.*--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$' }),
   }),
   { additionalProperties: false },

@@ -52,6 +52,7 @@ const REQUIRABLE = new Set([
   'KHR_materials_unlit',
   'KHR_materials_variants',
   'KHR_mesh_quantization',
+  'KHR_meshopt_compression',
   'KHR_texture_basisu',
   'KHR_texture_transform',
 ])
@@ -192,8 +193,10 @@ function checkAmounts({ accessors = [], bufferViews = [], meshes = [] }: Gltf): 
   }
   let unpacked = 0
   for (const { extensions } of bufferViews) {
-    const claimed = isObject(extensions) ? extensions.EXT_meshopt_compression : undefined
-    if (isObject(claimed)) unpacked += Number(claimed.count ?? 0) * Number(claimed.byteStride ?? 0)
+    for (const name of ['EXT_meshopt_compression', 'KHR_meshopt_compression']) {
+      const claimed = isObject(extensions) ? extensions[name] : undefined
+      if (isObject(claimed)) unpacked += Number(claimed.count ?? 0) * Number(claimed.byteStride ?? 0)
+    }
   }
   if (!(unpacked <= MOST_UNPACKED_BYTES)) throw new ModelRefusal('it unpacks to more than 1 GiB.')
 }

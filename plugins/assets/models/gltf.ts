@@ -15,6 +15,7 @@ export interface Gltf {
   meshes?: { primitives?: unknown[] }[]
   animations?: unknown[]
   skins?: unknown[]
+  extensions?: unknown
   extensionsUsed?: unknown
   extensionsRequired?: unknown
 }

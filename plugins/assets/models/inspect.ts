@@ -4,7 +4,10 @@ import { readContainer } from './container.ts'
 import { selfContained } from './embed.ts'
 import type { Gltf } from './gltf.ts'
 import { findHumanoid } from './humanoid/bones.ts'
+import { clipNames } from './humanoid/sampled-clip.ts'
+import { readVrmBones } from './humanoid/vrm.ts'
 import { createIo } from './io.ts'
+import { withFormerName } from './khr-meshopt.ts'
 import type { Surroundings } from './references.ts'
 import { ModelRefusal } from './refusal.ts'
 import { validate } from './validate.ts'
@@ -19,7 +22,7 @@ export interface ModelFacts {
   rigged: boolean
   /** Whether the clips of the presets fit the rig. */
   humanoid: boolean
-  /** Names of its clips. A clip without a name is called `animation_<index>`, as in viewers. */
+  /** Names of its clips, each once. */
   animations: string[]
   /** The paths of the files in its pack that it refers to. */
   uses: string[]
@@ -40,7 +43,7 @@ export async function inspectModel(bytes: Uint8Array, beside?: Surroundings): Pr
     meshes: root.listMeshes().length,
     rigged: root.listSkins().length > 0,
     humanoid: findHumanoid(document) !== null,
-    animations: root.listAnimations().map((animation, index) => animation.getName() || `animation_${index}`),
+    animations: clipNames(document),
     uses,
   }
 }
@@ -60,8 +63,11 @@ export async function readModel(
   const gltf = readContainer(bytes)
   if (check) await validate(bytes)
   const io = await createIo(Array.isArray(gltf.extensionsUsed) ? gltf.extensionsUsed.map(String) : [])
+  const readable = withFormerName(bytes, gltf)
   try {
-    return { gltf, io, document: await io.readBinary(bytes), uses }
+    const document = await io.readBinary(readable)
+    readVrmBones(document, gltf)
+    return { gltf, io, document, uses }
   } catch (error) {
     throw new ModelRefusal('its content can’t be read.', [{ path: '/', message: String(error).slice(0, 200) }])
   }

@@ -1,13 +1,14 @@
 import { type Document, type Primitive, PropertyType } from '@gltf-transform/core'
 import { dedup, prune } from '@gltf-transform/functions'
-import { MeshoptSimplifier } from 'meshoptimizer'
 import type { LodReason } from '../schemas.ts'
 import { assertNothingLost, knowsExtensions, SomethingLost } from './compare.ts'
 import { keepCompression } from './compression.ts'
 import { countTriangles, readModel } from './inspect.ts'
 import { ModelRefusal } from './refusal.ts'
 import { replaceParts } from './replace-parts.ts'
-import { dropUnusedVertices, simplifyPart } from './simplify-part.ts'
+import { looksOf, similarity } from './similarity.ts'
+import { type Effort, Simplification } from './simplification.ts'
+import type { DecodedTextures } from './surfaces.ts'
 import { shrinkTextures } from './textures.ts'
 import { validate } from './validate.ts'
 
@@ -15,13 +16,22 @@ import { validate } from './validate.ts'
 const FEWEST_TRIANGLES = 500
 /** The maximum size of a useful simplified form, as a fraction of the source. */
 const WORTH = 0.9
+/** What is tried, until the pictures are similar enough. */
+const EFFORTS: readonly Effort[] = [
+  { ratio: 0.25, error: 0.005 },
+  { ratio: 0.5, error: 0.002 },
+  { ratio: 0.7, error: 0.0007 },
+]
+/** The least structural similarity of the pictures of a form and its source (bench/RESULTS.md, Lighter forms). */
+export const LEAST_SIMILARITY = 0.98
 
-export type Simplified = { bytes: Uint8Array; triangles: number } | { reason: LodReason }
+/** A simplified form. `similarity` is that of its least similar picture. */
+export type Simplified = { bytes: Uint8Array; triangles: number; similarity: number } | { reason: LodReason }
 
 /**
- * Simplifies a model: a quarter of the triangles where that is not visible, and textures of at most 1024 pixels. A part
- * whose shape would change stays as it is. All else of the model is kept: clips, skins, names, materials, attributes,
- * extensions and `extras`.
+ * Simplifies a model: a quarter of the triangles, or more where that would be seen, and textures of at most 1024 pixels.
+ * Pictures of the result and the source decide what would be seen. All else of the model is kept: clips, skins, names,
+ * materials, attributes, extensions and `extras`.
  *
  * @returns the reason when there is no useful result
  */
@@ -29,18 +39,19 @@ export async function simplifyModel(source: Uint8Array): Promise<Simplified> {
   const { document, gltf, io } = await readModel(source)
   const before = countTriangles(document)
   if (!knowsExtensions(gltf)) return { reason: 'unknown_extension' }
-  const changed = before < FEWEST_TRIANGLES ? null : await simplifyParts(document)
+  const found = before < FEWEST_TRIANGLES ? null : await simplifyParts(document)
   const textures = shrinkTextures(document)
   const triangles = countTriangles(document)
   if (textures.size === 0 && triangles > before * WORTH) {
     if (before < FEWEST_TRIANGLES) return { reason: 'few_triangles' }
-    return { reason: changed?.keptShapes ? 'shape_would_change' : 'not_smaller' }
+    return { reason: found?.looked ? 'shape_would_change' : 'not_smaller' }
   }
   const bytes = usesDraco(gltf)
     ? await writeWhole(document, io)
-    : replaceParts(source, document, { primitives: changed?.parts ?? new Set(), textures })
+    : replaceParts(source, document, { primitives: found?.parts ?? new Set(), textures })
   if (bytes.length > source.length * WORTH) return { reason: 'not_smaller' }
-  return (await isFaithful(source, bytes)) ? { bytes, triangles } : { reason: 'failed' }
+  if (!(await isFaithful(source, bytes))) return { reason: 'failed' }
+  return { bytes, triangles, similarity: found?.similarity ?? 1 }
 }
 
 const usesDraco = ({ extensionsUsed }: { extensionsUsed?: unknown }): boolean =>
@@ -69,17 +80,26 @@ async function isFaithful(source: Uint8Array, bytes: Uint8Array): Promise<boolea
   }
 }
 
-/** @returns the parts that changed, and whether others were kept because of their shape */
-async function simplifyParts(document: Document): Promise<{ parts: Set<Primitive>; keptShapes: boolean }> {
-  await MeshoptSimplifier.ready
-  const all = document
-    .getRoot()
-    .listMeshes()
-    .flatMap((mesh) => mesh.listPrimitives())
-  const outcomes = new Map(all.map((part) => [part, simplifyPart(document, part)]))
-  const parts = new Set<Primitive>()
-  for (const [part, outcome] of outcomes) {
-    if (outcome === 'simplified' || dropUnusedVertices(part)) parts.add(part)
+/**
+ * Tries to remove triangles until the looks are similar enough.
+ *
+ * @returns the parts that changed, their similarity, and whether some kept triangles because of their looks
+ */
+async function simplifyParts(
+  document: Document,
+): Promise<{ parts: Set<Primitive>; similarity: number; looked: boolean }> {
+  const textures: DecodedTextures = new Map()
+  const before = looksOf(document, textures)
+  const simplification = await Simplification.of(document)
+  let looked = false
+  for (const effort of EFFORTS) {
+    const { parts, keptShapes } = simplification.attempt(effort)
+    looked ||= keptShapes
+    if (parts.size === 0) break
+    const alike = similarity(before, looksOf(document, textures))
+    if (alike >= LEAST_SIMILARITY) return { parts: parts.union(simplification.finish()), similarity: alike, looked }
+    looked = true
   }
-  return { parts, keptShapes: [...outcomes.values()].includes('shape_would_change') }
+  simplification.undo()
+  return { parts: simplification.finish(), similarity: 1, looked }
 }

@@ -11,6 +11,7 @@ const IDLE_MS = 10_000
 const LONGEST_MS: Record<ModelTask['task'], number> = {
   inspect: 30_000,
   embed: 45_000,
+  repair: 30_000,
   draw: 15_000,
   simplify: 60_000,
   animate: 30_000,

@@ -10,6 +10,8 @@ export type ModelTask =
   | { task: 'inspect'; path: string; beside?: Surroundings }
   /** Writes a glTF binary with everything that the model refers to. */
   | { task: 'embed'; path: string; out: string; beside?: Surroundings }
+  /** Writes a repaired copy if there is something to repair. */
+  | { task: 'repair'; path: string; out: string }
   | { task: 'simplify'; path: string; out: string }
   | { task: 'draw'; path: string; out: string; beside?: Surroundings }
   | { task: 'animate'; path: string; out: string; clip: { preset: PresetName } | { from: string; name: string } }
@@ -18,6 +20,8 @@ export interface ModelResults {
   inspect: ModelFacts
   /** Facts about the written file. */
   embed: ModelFacts
+  /** What was done, in a sentence each. */
+  repair: string[]
   /** `reason` explains why the simplified form is not useful. */
   simplify: { triangles: number } | { reason: LodReason }
   /** Null when the model has no visible surface. */

@@ -164,6 +164,12 @@ const variantsOf = (path: string) => [
     label: 'Variant',
     cell: (row: VariantRow) => html`<a href=${`${path}/file?variant=${row.variant}`}>${row.name}</a>`,
   },
+  {
+    label: 'Show',
+    action: true,
+    cell: (row: VariantRow) =>
+      html`<button class="button small" type="button" hidden data-show=${`${path}/file?variant=${row.variant}`} aria-label=${`Show ${row.name.toLowerCase()}`}>Show</button>`,
+  },
   { label: 'Size', align: 'end' as const, cell: (row: VariantRow) => formatBytes(row.size) },
   {
     label: 'Triangles',
@@ -178,9 +184,11 @@ interface VariantRow {
   triangles: number | null
 }
 
-const variantsSaid = ({ lodReason }: AssetRecord): string =>
+const variantsSaid = ({ lodReason, lod, defaultVariant }: AssetRecord): string =>
   lodReason === null
-    ? 'Games get the lighter version of a large model by default.'
+    ? lod === 'off'
+      ? 'The default address serves the model as uploaded.'
+      : `The default address serves ${defaultVariant === 'lod' ? 'the lighter version' : 'the model as uploaded'}. It is the lighter version for models of more than 1 MiB.`
     : `There is no lighter version: ${LOD_REASONS[lodReason]}.`
 
 const LOD_REASONS: Record<LodReason, string> = {

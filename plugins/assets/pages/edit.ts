@@ -7,10 +7,10 @@ import { AssetChanges } from '../schemas.ts'
 const text = Type.String()
 /** The fields of the form, all as text. */
 export const EditForm = Type.Object(
-  { title: text, slug: text, description: text, tags: text, license: text },
+  { title: text, slug: text, description: text, tags: text, license: text, lod: Type.Optional(text) },
   { additionalProperties: false },
 )
-export type AssetForm = Static<typeof EditForm>
+export type AssetForm = Required<Static<typeof EditForm>>
 
 const ADVICE: Record<keyof AssetForm, string> = {
   title: 'Give it a title of 1 to 120 characters.',
@@ -18,10 +18,14 @@ const ADVICE: Record<keyof AssetForm, string> = {
   description: 'Use at most 20,000 characters.',
   tags: 'Use at most 10 tags, each of 1 to 30 lower-case letters, digits and hyphens.',
   license: 'Use an SPDX identifier or expression.',
+  lod: 'Choose one of the two.',
 }
 
 /** Parses the form by the rules of the API. */
-export function readEdit(form: AssetForm): { changes: AssetChanges } | { problems: Partial<AssetForm> } {
+export function readEdit({
+  lod,
+  ...form
+}: Static<typeof EditForm>): { changes: AssetChanges } | { problems: Partial<AssetForm> } {
   const tags = [
     ...new Set(
       form.tags
@@ -30,21 +34,23 @@ export function readEdit(form: AssetForm): { changes: AssetChanges } | { problem
         .filter(Boolean),
     ),
   ]
-  const changes = { ...form, tags, license: form.license.trim() || null }
+  // Only models have the choice.
+  const changes = { ...form, tags, license: form.license.trim() || null, ...(lod ? { lod } : {}) }
   const problems: Partial<AssetForm> = {}
   for (const { instancePath } of Errors(AssetChanges, changes)) {
     const name = instancePath.split('/')[1] as keyof AssetForm
     problems[name in ADVICE ? name : 'title'] = ADVICE[name] ?? ADVICE.title
   }
-  return Object.keys(problems).length > 0 ? { problems } : { changes }
+  return Object.keys(problems).length > 0 ? { problems } : { changes: changes as AssetChanges }
 }
 
-export const formOf = ({ title, slug, description, tags, license }: AssetRecord): AssetForm => ({
+export const formOf = ({ title, slug, description, tags, license, lod }: AssetRecord): AssetForm => ({
   title,
   slug,
   description,
   tags: tags.join(', '),
   license: license ?? '',
+  lod,
 })
 
 /** The form for an asset's metadata. @param problems the errors of the last attempt, by field */
@@ -66,6 +72,15 @@ export const editPage = (
       hint=${html`An SPDX identifier, such as <code>CC0-1.0</code> or <code>CC-BY-4.0</code>.`} />
     <${Field} label="Address" name="slug" value=${form.slug} required maxlength=${63} autocomplete="off" mono error=${problems.slug}
       hint="Links to the old address still work." />
+    ${
+      asset.kind === 'model' &&
+      html`<${Field} label="Default version" name="lod" type="select" value=${form.lod} error=${problems.lod}
+      hint="What the address without a variant serves."
+      options=${[
+        { value: 'auto', label: 'The lighter one of a large model' },
+        { value: 'off', label: 'Always as uploaded' },
+      ]} />`
+    }
   <//>
   <${Section} title="Delete">
     <${Confirm} label="Delete this asset" action=${`${pathOf(asset)}/delete`}><p>Games that link to it lose it at once. It can't be restored.</p><//>

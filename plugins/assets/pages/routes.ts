@@ -161,14 +161,20 @@ export const pages =
       async (request, reply) => {
         const read = readEdit(request.body)
         const asset = await assets.get(request.params.slug)
-        if ('problems' in read) return edit(request, reply, { asset, form: request.body, ...read, status: 400 })
+        if ('problems' in read)
+          return edit(request, reply, { asset, form: { ...formOf(asset), ...request.body }, ...read, status: 400 })
         try {
           const made = await assets.changes.update(callerOf(request).playerId, request.params.slug, read.changes)
           return reply.redirect(pathOf(made), 303)
         } catch (error) {
           if (!isPlatformError(error) || error.statusCode === 404) throw error
           const problems = { form: error.message }
-          return edit(request, reply, { asset, form: request.body, problems, status: error.statusCode })
+          return edit(request, reply, {
+            asset,
+            form: { ...formOf(asset), ...request.body },
+            problems,
+            status: error.statusCode,
+          })
         }
       },
     )

@@ -26,6 +26,12 @@ export interface IngestedFile {
   animations: string[]
 }
 
+/** The same, and what was repaired in the file. */
+export interface Ingested {
+  intake: IngestedFile
+  repairs: string[]
+}
+
 /** A file on the local disk, and its name according to the sender. */
 export interface LocalFile {
   path: string
@@ -44,6 +50,8 @@ interface Uploader {
   owner: string
   /** The kind that the uploader expects; absent for any. */
   kind?: Kind | undefined
+  /** Whether small faults of a glTF binary are repaired. */
+  repairs?: boolean
 }
 
 /**
@@ -52,7 +60,22 @@ interface Uploader {
  *
  * @throws AssetRefused, InvalidModel, PayloadTooLarge, StorageFull; some bytes may have been stored by then
  */
-export async function ingest(parts: Parts, by: Uploader, file: LocalFile): Promise<IngestedFile> {
+export async function ingest(parts: Parts, by: Uploader, file: LocalFile): Promise<Ingested> {
+  const { models, spool } = parts
+  if (!by.repairs || sniff(await headOf(file.path, HEAD_BYTES)) !== GLB) {
+    return { intake: await ingestUnchanged(parts, by, file), repairs: [] }
+  }
+  const out = spool.reserve()
+  try {
+    const repairs = await models.run({ task: 'repair', path: file.path, out }, { owner: by.owner })
+    const repaired = repairs.length > 0 ? { ...file, path: out } : file
+    return { intake: await ingestUnchanged(parts, by, repaired), repairs }
+  } finally {
+    await spool.remove(out)
+  }
+}
+
+async function ingestUnchanged(parts: Parts, by: Uploader, file: LocalFile): Promise<IngestedFile> {
   const { models, limits } = parts
   const { size: bytes } = await stat(file.path)
   const type = sniff(await headOf(file.path, HEAD_BYTES))

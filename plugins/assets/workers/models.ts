@@ -9,6 +9,7 @@ import { inspectModel, readModel } from '../models/inspect.ts'
 import { simplifyModel } from '../models/lod.ts'
 import { drawModel } from '../models/picture.ts'
 import { ModelRefusal } from '../models/refusal.ts'
+import { repairModel } from '../models/repair.ts'
 import type { ModelAnswer, ModelTask } from '../models/worker-messages.ts'
 
 // On Linux a thread has its own priority. A lower one leaves the CPU to requests of players.
@@ -25,6 +26,11 @@ async function perform(task: ModelTask): Promise<unknown> {
       const whole = await selfContained(bytes, task.beside)
       await writeFile(task.out, whole.bytes)
       return { ...(await inspectModel(whole.bytes)), uses: whole.uses }
+    }
+    case 'repair': {
+      const repaired = repairModel(bytes)
+      if (repaired.repairs.length > 0) await writeFile(task.out, repaired.bytes)
+      return repaired.repairs
     }
     case 'simplify': {
       const simplified = await simplifyModel(bytes)

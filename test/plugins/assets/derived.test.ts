@@ -1,10 +1,15 @@
 // Tests that files derived from a model keep everything of it, also what no library of the platform knows.
 import { Document, NodeIO, VertexLayout } from '@gltf-transform/core'
+import { ALL_EXTENSIONS } from '@gltf-transform/extensions'
+import { meshopt } from '@gltf-transform/functions'
+import { MeshoptEncoder } from 'meshoptimizer'
 import t from 'tap'
 import { animateModel } from '../../../plugins/assets/models/animate.ts'
 import { lostIn } from '../../../plugins/assets/models/compare.ts'
 import { readParts } from '../../../plugins/assets/models/container.ts'
+import { countTriangles, inspectModel, readModel } from '../../../plugins/assets/models/inspect.ts'
 import { simplifyModel } from '../../../plugins/assets/models/lod.ts'
+import { drawModel } from '../../../plugins/assets/models/picture.ts'
 import { Chunk, toGlb } from '../../../plugins/assets/models/write-glb.ts'
 
 import { sheetDocument } from './models.ts'
@@ -39,6 +44,65 @@ t.test('a model with a clip keeps its own clips, extensions of others, attribute
   t.ok(Buffer.from(after.binary?.subarray(0, size) ?? []).equals(Buffer.from(before.binary?.subarray(0, size) ?? [])))
   const twice = await animateModel(made, { preset: 'wave' })
   t.type(twice, Uint8Array)
+})
+
+t.test('a VRM says which bone is what, and two clips of one name are both reachable', async (t) => {
+  const names = (gltf: Free) => Object.fromEntries(gltf.nodes.map(({ name }: Free, index: number) => [name, index]))
+  const BONES = ['UpperLeg', 'LowerLeg', 'Foot', 'UpperArm', 'LowerArm', 'Hand']
+  const OLD = ['UpLeg', 'Leg', 'Foot', 'Arm', 'ForeArm', 'Hand']
+  const foreign = (vrm: (bones: Record<string, number>) => object) => async () =>
+    edited(await person(), (gltf) => {
+      const at = names(gltf)
+      const sides = ['Left', 'Right'].flatMap((side) =>
+        BONES.map((bone, index) => [`${side.toLowerCase()}${bone}`, at[`${side}${OLD[index]}`]]),
+      )
+      gltf.extensions = vrm(Object.fromEntries([['hips', at.Hips], ['head', at.Head], ...sides]))
+      gltf.extensionsUsed = Object.keys(gltf.extensions)
+      for (const [index, node] of gltf.nodes.entries()) node.name = `ほね${index}`
+      gltf.animations.push({ ...gltf.animations[0] })
+    })
+  const first = foreign((bones) => ({
+    VRM: { humanoid: { humanBones: Object.entries(bones).map(([bone, node]) => ({ bone, node })) } },
+  }))
+  const second = foreign((bones) => {
+    const humanBones = Object.fromEntries(Object.entries(bones).map(([bone, node]) => [bone, { node }]))
+    return { VRMC_vrm: { specVersion: '1.0', humanoid: { humanBones } } }
+  })
+  for (const [name, make] of Object.entries({ first, second })) {
+    const source = await make()
+    t.match(await inspectModel(source), { humanoid: true, animations: ['hop', 'hop_2'] }, name)
+    const made = await animateModel(source, { preset: 'walk' })
+    if (typeof made === 'string') return t.fail(made)
+    const moved = new Set((await new NodeIO().readBinary(made)).getRoot().listAnimations()[0]?.listChannels())
+    t.ok(moved.size > 10, `${name}: ${moved.size} channels`)
+    for (const clip of ['hop', 'hop_2']) t.type(await animateModel(source, { library: source, clip }), Uint8Array, clip)
+  }
+  const without = edited(await first(), (gltf) => delete gltf.extensions)
+  t.equal(await animateModel(without, { preset: 'walk' }), 'no_humanoid', 'their names say nothing')
+})
+
+t.test('models with KHR_meshopt_compression are read, drawn and made lighter', async (t) => {
+  await MeshoptEncoder.ready
+  const io = new NodeIO().registerExtensions(ALL_EXTENSIONS).registerDependencies({ 'meshopt.encoder': MeshoptEncoder })
+  const renamed = async (source: Uint8Array) => {
+    const document = await io.readBinary(source)
+    await document.transform(meshopt({ encoder: MeshoptEncoder }))
+    return edited(await io.writeBinary(document), (gltf) => {
+      const text = JSON.stringify(gltf).replaceAll('EXT_meshopt_compression', 'KHR_meshopt_compression')
+      for (const [name, value] of Object.entries(JSON.parse(text))) gltf[name] = value
+    })
+  }
+  const hill = await renamed(await interleaved())
+  t.match(await inspectModel(hill), { triangles: 3200, animations: ['rise'] })
+  t.ok(drawModel((await readModel(hill)).document))
+  const made = await simplifyModel(hill)
+  if ('reason' in made) return t.fail(made.reason)
+  t.same(lostIn(hill, made.bytes), [])
+  const { gltf } = readParts(made.bytes)
+  const required = gltf.extensionsRequired as string[]
+  t.same(required.toSorted(), ['KHR_mesh_quantization', 'KHR_meshopt_compression'], 'it is still compressed')
+  t.ok(made.bytes.length < hill.length * 0.9)
+  t.equal(countTriangles((await readModel(made.bytes)).document), made.triangles)
 })
 
 t.test('a clip is added to a file without a binary chunk', async (t) => {

@@ -102,6 +102,26 @@ t.test('references that lead out of the archive, or to nothing, are refused with
   }
 })
 
+t.test('small faults are mended when the maker says so, and the answer says what was done', async (t) => {
+  const { ask, upload } = await startAssets(t)
+  const document = sheetDocument(6, 'sheet')
+  const normal = document.getRoot().listMeshes()[0]?.listPrimitives()[0]?.getAttribute('NORMAL')
+  for (const at of [0, 5]) normal?.setElement(at, [0, 0, at])
+  const faulty = Buffer.concat([await new NodeIO().writeBinary(document), Buffer.alloc(8)])
+  const refused = await upload(faulty, { title: 'Sheet' })
+  t.match(refused, { status: 400, body: { error: { code: 'invalid_model' } } })
+  const mended = await upload(faulty, { title: 'Sheet', repair: 'true', visibility: 'public' })
+  t.match(mended, {
+    status: 201,
+    body: { repairs: [/^8 bytes after the end/, /^2 vectors of NORMAL \(\/accessors\/\d\) have the length 1 now\.$/] },
+  })
+  const { body } = await ask(`/api/assets/${mended.body.id}/file`)
+  t.equal(body.length, faulty.length - 8)
+  t.notOk('repairs' in ((await ask(`/api/assets/${mended.body.id}`)).json() as object), 'only the upload says it')
+  const sound = await upload(faulty.subarray(0, -8), { title: 'Sheet', repair: 'false' })
+  t.equal(sound.status, 400, 'normals alone are a fault too')
+})
+
 function texturedSheet(): Document {
   const document = sheetDocument(6, 'sheet')
   const [primitive] = document.getRoot().listMeshes()[0]?.listPrimitives() ?? []

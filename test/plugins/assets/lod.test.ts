@@ -124,6 +124,32 @@ t.test('the record says why there is no lighter form', async (t) => {
   }
 })
 
+t.test('the maker decides whether the default address serves the lighter form', async (t) => {
+  const { ask, upload, platform } = await sharedAssets()
+  const { status, body } = await upload(await sheet(170), { title: 'hill', visibility: 'public', lod: 'off' })
+  t.match({ status, body }, { status: 201, body: { lod: 'off', defaultVariant: 'source' } })
+  t.ok((await prepared({ ask, platform }, 'hill')).variants.lod, 'there is one')
+  const served = async (query = '') => (await ask(`/api/assets/hill/file${query}`)).headers['x-service-variant']
+  t.equal(await served(), 'source')
+  t.equal(await served('?variant=lod'), 'lod')
+  const headers = { 'content-type': 'application/json' }
+  const changed = await ask('/api/assets/hill', {
+    as: 'owner',
+    method: 'PATCH',
+    headers,
+    body: Buffer.from('{"lod":"auto"}'),
+  })
+  t.match(changed.json(), { lod: 'auto', defaultVariant: 'lod' })
+  t.equal(await served(), 'lod')
+  const wrong = await ask('/api/assets/hill', {
+    as: 'owner',
+    method: 'PATCH',
+    headers,
+    body: Buffer.from('{"lod":"on"}'),
+  })
+  t.equal(wrong.status, 400)
+})
+
 t.test('models of before are looked at again: what could not be animated or made lighter then', async (t) => {
   const models = blenderModels(t, ['handless'])
   if (!models) return

@@ -1,4 +1,5 @@
 import type { Document, Node } from '@gltf-transform/core'
+import { vrmBones } from './vrm.ts'
 
 export const SIDES = ['left', 'right'] as const
 export type Side = (typeof SIDES)[number]
@@ -65,7 +66,7 @@ export function readName(name: string): { side: Side | null; base: string } {
 const plain = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]+/g, '')
 
 /**
- * Finds the bones of a humanoid by their names and by the hierarchy: the hips are where the legs meet, the chest is
+ * Finds the bones of a humanoid by the map of a VRM, else by their names, and by the hierarchy: the hips are where the legs meet, the chest is
  * where the arms meet. It knows the names of Mixamo, VRM, Rigify, Unreal and Ready Player Me, and similar ones.
  *
  * Where the trunk is one bone, that bone is both hips and chest. Hands, feet, forearms and shins may be missing.
@@ -74,7 +75,14 @@ const plain = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]+/g
  */
 export function findHumanoid(document: Document): Humanoid | null {
   const joints = jointsOf(document)
+  const vrm = vrmBones(document)
   const named = new Map<string, Node>()
+  for (const side of SIDES) {
+    for (const part of Object.keys(PARTS) as Part[]) {
+      const bone = vrm.get(`${side}${part.charAt(0).toUpperCase()}${part.slice(1)}`)
+      if (bone && joints.has(bone)) named.set(`${side} ${part}`, bone)
+    }
+  }
   for (const joint of joints) {
     const { side, base } = readName(joint.getName())
     const part = side && (Object.keys(PARTS) as Part[]).find((name) => PARTS[name].test(base))
@@ -103,7 +111,8 @@ export function findHumanoid(document: Document): Humanoid | null {
   // If the spine is a sibling of the pelvis, the hips are their common ancestor.
   const hips = pelvis === chest || isBelow(chest, pelvis) ? pelvis : meeting(pelvis, chest)
   if (!hips || !joints.has(hips)) return null
-  const head = headAbove(chest, joints)
+  const own = vrm.get('head')
+  const head = own && joints.has(own) && isBelow(own, chest) ? own : headAbove(chest, joints)
   return { hips, spine: between(hips, chest), neck: head ? between(chest, head) : [], legs, arms }
 }
 

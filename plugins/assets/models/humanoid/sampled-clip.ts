@@ -83,10 +83,27 @@ export class ClipPose {
   }
 }
 
-/** Finds a clip by name. A clip without a name is called `animation_<index>`, as in viewers. */
+/**
+ * Names the clips of a document. A clip without a name is called `animation_<index>`, as in viewers, and the second of a
+ * name gets `_2` at its end, so that each can be reached.
+ */
+export function clipNames(document: Document): string[] {
+  const used = new Set<string>()
+  return document
+    .getRoot()
+    .listAnimations()
+    .map((clip, index) => {
+      const name = clip.getName() || `animation_${index}`
+      let unique = name
+      for (let number = 2; used.has(unique); number++) unique = `${name}_${number}`
+      used.add(unique)
+      return unique
+    })
+}
+
+/** Finds a clip by the name that `clipNames` gives it. */
 export function findClip(document: Document, name: string): Animation | null {
-  const clips = document.getRoot().listAnimations()
-  return clips.find((clip, index) => (clip.getName() || `animation_${index}`) === name) ?? null
+  return document.getRoot().listAnimations()[clipNames(document).indexOf(name)] ?? null
 }
 
 interface Track {
