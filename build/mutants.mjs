@@ -27,6 +27,7 @@ import drivers from './mutants/drivers.mjs'
 import limits from './mutants/limits.mjs'
 import moderation from './mutants/moderation.mjs'
 import oauth from './mutants/oauth.mjs'
+import pages from './mutants/pages.mjs'
 import plugins from './mutants/plugins.mjs'
 import publishing from './mutants/publishing.mjs'
 import savesScoresAndCredits from './mutants/saves-scores-and-credits.mjs'
@@ -52,6 +53,7 @@ const all = [
   ...decoding,
   ...limits,
   ...oauth,
+  ...pages,
   ...plugins,
   ...drivers,
   ...clients,
