@@ -28,6 +28,7 @@ import limits from './mutants/limits.mjs'
 import moderation from './mutants/moderation.mjs'
 import oauth from './mutants/oauth.mjs'
 import operations from './mutants/operations.mjs'
+import pages from './mutants/pages.mjs'
 import plugins from './mutants/plugins.mjs'
 import publishing from './mutants/publishing.mjs'
 import savesScoresAndCredits from './mutants/saves-scores-and-credits.mjs'
@@ -54,6 +55,7 @@ const all = [
   ...limits,
   ...oauth,
   ...operations,
+  ...pages,
   ...plugins,
   ...drivers,
   ...clients,

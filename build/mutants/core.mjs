@@ -1,27 +1,6 @@
 /** Mistakes in the kernel. */
 export default [
   {
-    name: 'a form that another site sends comes back filled',
-    in: 'core/http',
-    find: 'return origin !== null && isFromPageOf(request.headers, origin)',
-    replace: 'return origin !== null',
-    tests: ['system/refused-forms'],
-  },
-  {
-    name: 'a refused form loses what was entered',
-    in: 'core/pages',
-    find: 'entered: form.values ? (form.values.get(name) ?? []) : undefined',
-    replace: 'entered: undefined',
-    tests: ['system/refused-forms'],
-  },
-  {
-    name: 'a form that is refused twice loses its page',
-    in: 'core/pages',
-    find: 'action: own ? withPage(action, own.page) : action',
-    replace: 'action',
-    tests: ['system/refused-forms'],
-  },
-  {
     name: 'each connection through a proxy that writes ports is another client',
     in: 'core/http',
     find: 'const address = addressIn(entry)',

@@ -1,4 +1,4 @@
-import { FormRefusals, type RefusedContent, useFieldRefusal, useRefusedContent } from './forms/refusals.ts'
+import { FormRefusals, type RefusedContent, useFieldRefusal, useRefusedContent } from './forms/refused-form.ts'
 import { type Content, classes, html, type View } from './html.ts'
 import { Icon } from './icons.ts'
 import { Notice } from './messages.ts'
@@ -44,6 +44,8 @@ export interface FormProps {
   error?: Content
   /** Text of the submit button. Without it the children contain the button. */
   submit?: string | undefined
+  /** The accessible name of the submit button, where several on a page have the same text. */
+  submitLabel?: string | undefined
   /** Kind of the submit button; default `act`. */
   kind?: ButtonProps['kind']
   /** Elements next to the submit button: a second button, a link. */
@@ -62,7 +64,19 @@ export interface FormProps {
 
 /** A form that works without scripts: fields, then one line of buttons. */
 export function Form(props: FormProps): View {
-  const { action, method = 'post', multipart, id, error, submit, kind = 'act', beside, inline, children } = props
+  const {
+    action,
+    method = 'post',
+    multipart,
+    id,
+    error,
+    submit,
+    submitLabel,
+    kind = 'act',
+    beside,
+    inline,
+    children,
+  } = props
   const { optimistic, said } = props
   const refused = useRefusedContent(action, error, children)
   return html`
@@ -70,7 +84,7 @@ export function Form(props: FormProps): View {
       enctype=${multipart ? 'multipart/form-data' : undefined} data-optimistic=${optimistic} data-said=${said}>
       ${refused && faultSummary(refused)}
       ${refused ? html`<${FormRefusals} value=${refused.refusal}>${children}<//>` : children}
-      ${submit && html`<div class="form-actions"><${Button} kind=${kind}>${submit}<//>${beside}</div>`}
+      ${submit && html`<div class="form-actions"><${Button} kind=${kind} label=${submitLabel}>${submit}<//>${beside}</div>`}
     </form>`
 }
 
@@ -298,7 +312,7 @@ export function Confirm({ label, action, submit = label, kind = 'danger', ...res
     <details class="confirm" open=${rest.open || refused !== null}>
       <summary class=${classes('button', kind === 'danger' && kind, rest.small && 'small')} aria-label=${rest.name}>${label}</summary>
       <div class=${classes('confirm-body', kind)}>
-        <${Form} action=${action} submit=${submit} kind=${kind} error=${rest.error}>${rest.children}<//>
+        <${Form} action=${action} submit=${submit} submitLabel=${rest.name?.startsWith(submit) ? rest.name : undefined} kind=${kind} error=${rest.error}>${rest.children}<//>
       </div>
     </details>`
 }

@@ -55,13 +55,13 @@ export const TokensPage = (props: TokensPageProps): View => html`
   <//>`
 
 const Created = ({ created, portalUrl }: { created: CreatedToken; portalUrl: string }): View => html`
-  <${Card}>
+  <div data-result><${Card}>
     <${Notice} tone="success" title=${`The token “${created.label}” is ready`}>
       Copy it now, and protect it like a password. It is shown only this once.
     <//>
     <${CopyValue} label="token" value=${created.token} />
     <${CodeBlock} title="Try it" code=${`curl -H "Authorization: Bearer ${created.token}" ${portalUrl}/api/cli/whoami`} />
-  <//>`
+  <//></div>`
 
 function List({ tokens, now }: TokensPageProps): View {
   return Table<Token>({

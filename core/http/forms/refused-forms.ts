@@ -3,7 +3,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, Injec
 import type { PlatformError } from '../../errors.ts'
 import type { Origin } from '../../origins/origins.ts'
 import { isFromPageOf } from '../../origins/same-origin.ts'
-import { fieldProblems } from './field-problems.ts'
+import { fieldErrors } from './field-errors.ts'
 
 /** A form that the server refused, for the page that shows it again. */
 export interface RefusedForm {
@@ -109,7 +109,7 @@ function valuesOf({ body }: FastifyRequest): RefusedForm['values'] {
 
 function problemsOf(error: FastifyError, known: PlatformError): Pick<RefusedForm, 'message' | 'fallback' | 'problems'> {
   const { details = [], message: fallback } = known
-  if (error.validation) return { message: '', fallback: UNEXPECTED, problems: fieldProblems(error.validation) }
+  if (error.validation) return { message: '', fallback: UNEXPECTED, problems: fieldErrors(error.validation) }
   const [first, ...others] = details
   if (!first) return { message: fallback, fallback, problems: new Map() }
   // The message of the error is about its only field, and is a sentence.

@@ -1,3 +1,5 @@
+import { announce } from './announce.ts'
+
 /** Shows the copy buttons if the browser supports writing to the clipboard or at least selecting text. */
 export function enableCopyButtons(): void {
   for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]')) {
@@ -27,16 +29,4 @@ async function copy(source: HTMLElement): Promise<boolean> {
     getSelection()?.selectAllChildren(source)
     return false
   }
-}
-
-let region: HTMLElement | undefined
-
-function announce(message: string): void {
-  if (!region) {
-    region = document.createElement('div')
-    region.className = 'visually-hidden'
-    region.setAttribute('role', 'status')
-    document.body.append(region)
-  }
-  region.textContent = message
 }

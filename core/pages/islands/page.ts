@@ -3,8 +3,10 @@
  * script.
  */
 
+import { ignoreBusyButtons } from './busy-button.ts'
 import { enableCopyButtons } from './copy-buttons.ts'
 import { enableDismissal } from './dismiss.ts'
+import { focusResult } from './focus-result.ts'
 import { enableKeyboardShortcuts } from './keyboard-shortcuts.ts'
 import { followEvents } from './live-parts.ts'
 import { localizeTimes } from './local-times.ts'
@@ -22,3 +24,5 @@ scrollToCurrent()
 localizeTimes()
 followEvents()
 submitOptimistically()
+ignoreBusyButtons()
+focusResult()

@@ -2,6 +2,8 @@
 const SHOWN = 6000
 
 let hiding = 0
+/** The element that had the focus before the toast, and gets it back. */
+let cameFrom: HTMLElement | null = null
 
 /**
  * Shows a message over the page for an action without another visible effect. An error stays until the user closes it.
@@ -16,7 +18,11 @@ export function showToast(message: string | Element, tone: 'success' | 'error' =
   close.className = 'button quiet small'
   close.type = 'button'
   close.textContent = 'Close'
-  close.addEventListener('click', () => toast.replaceChildren())
+  close.addEventListener('click', () => {
+    toast.replaceChildren()
+    const target = cameFrom?.isConnected ? cameFrom : document.getElementById('main')
+    target?.focus({ preventScroll: true })
+  })
   // The text is inserted later, because screen readers announce only changes of an existing element.
   requestAnimationFrame(() => toast.replaceChildren(text, close))
   clearTimeout(hiding)
@@ -31,5 +37,8 @@ export function showToast(message: string | Element, tone: 'success' | 'error' =
 function make(): HTMLElement {
   const toast = document.createElement('div')
   document.getElementById('main')?.append(toast)
+  toast.addEventListener('focusin', ({ relatedTarget }) => {
+    if (relatedTarget instanceof HTMLElement && !toast.contains(relatedTarget)) cameFrom = relatedTarget
+  })
   return toast
 }

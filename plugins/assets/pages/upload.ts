@@ -14,6 +14,6 @@ export const uploadPage = (problem?: string): View => html`
       options=${[{ value: 'private', label: 'Only me' }, { value: 'public', label: 'Everybody' }]} />
     <div class="progress" hidden>
       <progress max="1" value="0" aria-label="Upload"></progress>
-      <p role="status"></p>
+      <p></p>
     </div>
   <//>`

@@ -81,6 +81,8 @@ export function edit(field: HTMLTextAreaElement): void {
   })
   const hint = document.createElement('p')
   hint.className = 'hint'
+  hint.id = `${field.id}-keys`
   hint.textContent = 'Tab indents; Escape, then Tab leaves the editor.'
   frame.after(hint)
+  view.contentDOM.setAttribute('aria-describedby', hint.id)
 }

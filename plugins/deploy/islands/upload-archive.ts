@@ -1,10 +1,13 @@
+import { announce, progressAnnouncer } from '../../../core/pages/islands/announce.ts'
+import { setBusy } from '../../../core/pages/islands/busy-button.ts'
+
 /** Adds drag and drop and upload progress to the archive form. Without this script the form submits as usual. */
 const form = document.querySelector<HTMLFormElement>('#upload-archive')
 const zone = form?.querySelector<HTMLElement>('.drop')
 const input = form?.querySelector<HTMLInputElement>('input[type="file"]')
 const shown = form?.querySelector<HTMLElement>('.progress')
 const bar = shown?.querySelector('progress')
-const status = shown?.querySelector<HTMLElement>('[role="status"]')
+const status = shown?.querySelector('p')
 const button = form?.querySelector<HTMLButtonElement>('button[type="submit"]')
 
 if (form && zone && input && shown && bar && status && button) {
@@ -28,16 +31,21 @@ if (form && zone && input && shown && bar && status && button) {
       shown.hidden = false
       shown.classList.toggle('wrong', wrong)
       bar.hidden = wrong
-      button.disabled = !wrong
+      setBusy(button, !wrong)
+      if (wrong) status.setAttribute('role', 'alert')
+      else status.removeAttribute('role')
       status.textContent = text
     }
+    const announceProgress = progressAnnouncer()
     request.upload.addEventListener('progress', ({ loaded, total }) => {
       bar.value = loaded / total
+      announceProgress(bar.value)
       say(`${Math.floor((100 * loaded) / total)} % of ${sizeOf(total)}`)
     })
     request.upload.addEventListener('load', () => {
       bar.removeAttribute('value')
       say('Unpacking and publishing …')
+      announce('Unpacking and publishing …')
     })
     request.addEventListener('load', () => {
       if (request.status < 300) location.assign(request.responseURL)

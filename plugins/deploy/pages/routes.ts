@@ -194,7 +194,7 @@ const uploadForm = (path: string, problem: string | undefined): View => html`
     </div>
     <div class="progress" hidden>
       <progress max="1" value="0" aria-label="Upload"></progress>
-      <p role="status"></p>
+      <p></p>
     </div>
   <//>`
 

@@ -65,7 +65,7 @@ function domainSection(app: App, game: Game, domain: Domain, problem: string | u
         ${domain.state !== 'verified' && step('verify', 'Check now')}
         ${served && !domain.primary && step('primary', 'Make it the main address')}
         ${domain.primary && step('equal', 'Stop redirecting to it')}
-        <${Confirm} label="Remove" action=${path} submit=${`Remove ${domain.name}`}>
+        <${Confirm} label="Remove" name=${`Remove ${domain.name}`} action=${path} submit=${`Remove ${domain.name}`}>
           <p>${served ? `The game is no longer served at ${domain.name}; its other addresses stay.` : 'It is taken off this list.'} Saved games in browsers belong to an address and stay behind.</p>
           <input type="hidden" name="name" value=${domain.name} /><input type="hidden" name="do" value="remove" />
         <//>

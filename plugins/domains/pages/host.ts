@@ -57,7 +57,7 @@ export const hostPages: Routes = async (app) => {
         label: 'Actions',
         action: true,
         cell: ({ id, name }: HostedDomain) =>
-          html`<${Confirm} label="Remove" action=${`/admin/domains/${id}/remove`} submit=${`Remove ${name}`}><p>The domain no longer serves the game. The owner can add it again.</p><//>`,
+          html`<${Confirm} label="Remove" name=${`Remove ${name}`} action=${`/admin/domains/${id}/remove`} submit=${`Remove ${name}`}><p>The domain no longer serves the game. The owner can add it again.</p><//>`,
       },
     ]
     const empty = html`<${EmptyState} title="No domains yet">Makers add them in the settings of their games.<//>`

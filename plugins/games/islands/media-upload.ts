@@ -1,3 +1,6 @@
+import { progressAnnouncer } from '../../../core/pages/islands/announce.ts'
+import { setBusy } from '../../../core/pages/islands/busy-button.ts'
+
 /**
  * Uploads several dropped or chosen files in sequence, with progress. Without this script the form uploads one at a
  * time.
@@ -12,13 +15,15 @@ if (form && input && bar && problem && button) {
   input.multiple = true
 
   const uploadAll = async (files: File[]) => {
-    button.disabled = true
+    setBusy(button, true)
+    const say = progressAnnouncer()
     problem.hidden = true
     bar.hidden = false
     try {
       for (const [index, file] of files.entries()) {
         await upload(file, (part) => {
           bar.value = (index + part) / files.length
+          say(bar.value)
         })
       }
       // The browser does not reload for an address that differs only in its fragment.
@@ -28,7 +33,7 @@ if (form && input && bar && problem && button) {
       problem.textContent = (error as Error).message
       problem.hidden = false
       bar.hidden = true
-      button.disabled = false
+      setBusy(button, false)
     }
   }
 

@@ -43,7 +43,7 @@ export const hostPages: Routes = async (app) => {
     const owners = await app.identity.players.namesOf([...new Set(games.map(({ ownerId }) => ownerId))])
     reply.header('cache-control', 'no-store')
     return renderPage(reply, {
-      title: 'Games',
+      title: 'Games on this server',
       current: '/admin/games',
       user: callerOf(request).viewer,
       flash: changed ? { message: told(changed) } : null,

@@ -41,7 +41,7 @@ export const overviewPages: Routes = async (app) => {
     const { playerId, viewer } = callerOf(request)
     const game = await app.games.mustOwn(playerId, request.params.slug)
     const columns = await app.games.dashboard.loadColumns([game])
-    return renderPage(reply, { title: game.title, user: viewer, body: overview(app, game, columns) })
+    return renderPage(reply, { title: `Overview of ${game.title}`, user: viewer, body: overview(app, game, columns) })
   })
 
   app.post(

@@ -30,11 +30,13 @@ export interface PlayProps {
   isOwner: boolean
   /** The sections that plugins add. */
   sections: Content[]
+  /** Other games. */
+  more: Content
 }
 
 /** Renders the public page of a game: the game itself, and its description below. Only its owner sees a suspended one. */
 export function play(app: Pick<FastifyInstance, 'games' | 'origins' | 'site'>, props: PlayProps): View {
-  const { game, signedIn, isOwner, owner, sections } = props
+  const { game, signedIn, isOwner, owner, sections, more } = props
   const ready = isReady(game)
   const framed = isFramed(game)
   const { origin, pathname, search, href } = new URL(game.url)
@@ -77,6 +79,7 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins' | 'site'>, p
         ${paragraphs(game.description)}
         ${sections}
         ${game.media.length > 0 && html`<${MediaGallery} items=${game.media} title=${game.title} />`}
+        ${more}
         ${!isOwner && !framed && html`<${ThingLinks} site=${app.site} kind="game" id=${game.slug} />`}
       <//>
     <//>`

@@ -10,6 +10,7 @@ import type { Game } from '../schemas.ts'
 import { catalog } from './catalog.ts'
 import { home } from './home.ts'
 import { invitation } from './invitation.ts'
+import { moreGames } from './more-games.ts'
 import { play, suspendedForOthers } from './play.ts'
 import { playerPath } from './player.ts'
 
@@ -127,6 +128,7 @@ export const publicPages: Routes = async (app) => {
         signedIn: viewer !== undefined,
         isOwner: game.ownerId === viewer?.id,
         sections: await Promise.all(sections),
+        more: game.suspended ? null : await moreGames(app, game, owner?.name ?? 'this maker'),
       }),
     })
   })

@@ -90,7 +90,7 @@ function servingSection(game: Game, path: string): View {
   const { authWidget, crossOriginIsolated, embedded, remix, multiplayer, saves } = game.settings
   return html`
     <${Section} layout="side" title="How it is served" id="serving" description="Takes effect at once, without a new deploy.">
-      <${Form} action=${`${path}/serving`} submit="Save" kind="plain">
+      <${Form} action=${`${path}/serving`} submit="Save" submitLabel="Save how it is served" kind="plain">
         <${Checkbox} name="playable" label="Can be played" checked=${game.playable} hint="Untick it to close the game for everyone but its previews." />
         <${Checkbox} name="authWidget" label="Sign-in button" checked=${authWidget === 'on'} hint="Put a sign-in button on the game's pages. The game can also bring its own." />
         <${Choices} legend="Threads and shared memory" name="crossOriginIsolated" value=${isolationValue(crossOriginIsolated)} options=${[

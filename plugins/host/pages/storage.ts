@@ -79,7 +79,7 @@ export const storagePages: Routes = async (app) => {
       ...(disk ? [{ label: `free of ${formatBytes(disk.size)}`, value: formatBytes(disk.free) }] : []),
     ]
     return page(request, reply, {
-      title: 'Storage',
+      title: 'Storage of this server',
       status: problem ? 409 : 200,
       body: html`
         <${PageHeader} title="Storage" lede="All data is in the data folder, or in the storage of the configuration." />

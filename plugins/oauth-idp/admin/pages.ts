@@ -67,7 +67,7 @@ export const adminPages: Routes = async (app) => {
       const player = await administration.find(request.params.id)
       const isMe = player.id === callerOf(request).playerId
       return page(request, reply, {
-        title: player.name,
+        title: `Manage ${player.name}`,
         current: '/admin/players',
         body: PlayerPage({ player, isMe, viewerRole: roleOf(request) }),
       })

@@ -5,6 +5,7 @@ import {
   startAuthentication,
   startRegistration,
 } from '@simplewebauthn/browser'
+import { setBusy } from '../../../core/pages/islands/busy-button.ts'
 
 // Passkeys require a script and a secure context. Otherwise the buttons stay hidden.
 const supported = browserSupportsWebAuthn() && window.isSecureContext
@@ -39,13 +40,13 @@ function onPress(selector: string, act: (holder: HTMLElement) => Promise<void>):
   button?.addEventListener('click', async () => {
     const problem = document.querySelector('[data-passkey-trouble]')
     if (problem instanceof HTMLElement) problem.hidden = true
-    button.disabled = true
+    setBusy(button, true)
     try {
       await act(holder)
     } catch (error) {
       say(problem, error)
     } finally {
-      button.disabled = false
+      setBusy(button, false)
     }
   })
 }

@@ -1,3 +1,5 @@
+import { setBusy } from '../../../core/pages/islands/busy-button.ts'
+
 /**
  * Crops and shrinks a photograph before the upload, because photographs from phones exceed the server's limit. Without
  * this script the form sends the file unchanged, and the server reports its limits.
@@ -11,13 +13,13 @@ const button = form?.querySelector<HTMLButtonElement>('button')
 input?.addEventListener('change', async () => {
   const [file] = input.files ?? []
   if (!file || !button) return
-  button.disabled = true
+  setBusy(button, true)
   try {
     input.files = await reduced(file)
   } catch {
     // The browser can't decode the picture; the server then reports the error.
   } finally {
-    button.disabled = false
+    setBusy(button, false)
   }
 })
 

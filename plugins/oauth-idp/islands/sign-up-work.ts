@@ -1,3 +1,5 @@
+import { setBusy } from '../../../core/pages/islands/busy-button.ts'
+
 /**
  * Finds the proof of work of a sign-up form (players/sign-up-challenge.ts), in the background while the person fills in
  * the form. Web Crypto computes in threads of its own, so the page stays responsive.
@@ -63,19 +65,21 @@ function install(field: HTMLInputElement): void {
     if (field.value) return
     event.preventDefault()
     const button = form.querySelector<HTMLButtonElement>('button:not([type=button])')
-    if (button) button.disabled = true
+    if (button) setBusy(button, true)
+    status.setAttribute('role', 'status')
     status.textContent = 'Checking your browser. This takes a moment.'
     try {
       field.value = await work()
       // A form ignores a request to submit while its submit event is being dispatched, which a finished proof is in time for.
       await new Promise((resolve) => setTimeout(resolve))
       status.textContent = 'Done.'
-      if (button) button.disabled = false
+      if (button) setBusy(button, false)
       form.requestSubmit(button)
     } catch (error) {
+      status.setAttribute('role', 'alert')
       status.textContent = (error as Error).message
       proof = null
-      if (button) button.disabled = false
+      if (button) setBusy(button, false)
     }
   })
   // A page from the history of the browser has a proof that was used.

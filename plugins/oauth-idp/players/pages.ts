@@ -209,7 +209,7 @@ export const playerPages: Routes = async (app) => {
   const signUpPage = async (reply: FastifyReply, { invitation, ...form }: SignUpForm) => {
     const signUpIsOpen = players.signUpIsOpen || invitation !== undefined
     return renderPage(reply.headers({ 'cache-control': 'no-store', ...form.problem?.headers }), {
-      title: 'Sign up',
+      title: invitation ? 'Sign up by invitation' : 'Sign up',
       current: '/sign-up',
       narrow: true,
       scripts: invitation ? [] : workScripts,

@@ -106,7 +106,7 @@ const columns = ({ board }: ScoreList, path: string) => [
     label: 'Actions',
     action: true,
     cell: ({ player }: Entry) => html`
-      <${Confirm} label="Remove" action=${`${path}/change`} submit="Remove the score">
+      <${Confirm} label="Remove" name=${`Remove the score of ${player.name}`} action=${`${path}/change`} submit="Remove the score">
         <p>${player.name} loses what they have on this board, in every period.</p>
         <input type="hidden" name="player" value=${player.sub} /><input type="hidden" name="do" value="remove" />
         <${Checkbox} name="exclude" id=${`exclude-${player.sub}`} label="Keep them off this board from now on" />

@@ -91,7 +91,7 @@ export const ownerPages: Routes = async (app) => {
       ])
       const isFirst = cursor === undefined
       return renderPage(reply, {
-        title: `${board.fields.title} · ${game.title}`,
+        title: `Scores of ${board.fields.title} · ${game.title}`,
         user: callerOf(request).viewer,
         flash: done && DONE[done] ? { message: DONE[done] } : null,
         scripts: ['analytics.js'],

@@ -39,6 +39,6 @@ t.test('a person signs up without noticing the proof of work', async (t) => {
   )
   await page.reload()
   await send(PASSWORD)
-  await page.getByRole('status').filter({ hasText: 'The server is away.' }).waitFor()
+  await page.getByRole('alert').filter({ hasText: 'The server is away.' }).waitFor()
   t.ok(await page.getByRole('button', { name: 'Create account' }).isEnabled(), 'and another try is possible')
 })

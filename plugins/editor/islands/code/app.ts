@@ -38,6 +38,8 @@ export function App({ workspace, preview, scripts, roomLog, assets }: AppProps):
   const { draft, status, problem } = workspace
   // A wide page has files and text beside the chosen pane, which is the preview at first.
   const shown = isNarrow() || (pane !== 'Files' && pane !== 'Code') ? pane : 'Preview'
+  // The button stays in the order of the keyboard, which `disabled` would remove under the focus.
+  const isUnchanged = !draft.changed && status === 'saved'
   const publish = async () => {
     if (!(await workspace.settle())) return
     const changes = await workspace.api.compare().catch(() => null)
@@ -63,11 +65,11 @@ export function App({ workspace, preview, scripts, roomLog, assets }: AppProps):
         )}</div>
         <div class="row">
           ${draft.changed && html`<button class="button" type="button" onClick=${discard}>Throw away</button>`}
-          <button class="button act" type="button" disabled=${!draft.changed && status === 'saved'} onClick=${publish}>Publish</button>
+          <button class="button act" type="button" aria-disabled=${isUnchanged ? 'true' : undefined} onClick=${isUnchanged ? undefined : publish}>Publish</button>
         </div>
       </div>
       ${problem && html`<div class="notice error" role="alert"><div>${problem} <button class="button small quiet" type="button" onClick=${() => workspace.report(null)}>Close</button></div></div>`}
-      ${published && html`<div class="notice success" role="status"><div>Your game is live. <a href=${published}>Play it</a></div></div>`}
+      ${published && html`<div class="notice success" role="status" tabindex="-1" ref=${takeFocus}><div>Your game is live. <a href=${published}>Play it</a></div></div>`}
       ${
         draft.outdated &&
         html`<div class="notice warn" role="status"><div>Another deploy went live since this draft began. <button class="button small" type="button" onClick=${() => workspace.act((api) => api.rebase())}>Take its other files</button></div></div>`
@@ -83,6 +85,9 @@ export function App({ workspace, preview, scripts, roomLog, assets }: AppProps):
       </div>
     </div>`
 }
+
+/** Gives the focus to a message when it appears. */
+const takeFocus = (message: HTMLElement | null): void => message?.focus()
 
 /** Whether the page shows one pane at a time, as `code.css` does. */
 const isNarrow = (): boolean => matchMedia('(max-width: 900px)').matches

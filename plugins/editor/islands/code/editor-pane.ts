@@ -77,6 +77,7 @@ function TextPane({ workspace, textEditor }: { workspace: Workspace; textEditor:
   const isText = active?.kind === 'text'
   return html`
     <div class="code-text" hidden=${!isText || !editor} ref=${frame}></div>
+    <p class="code-keys" aria-hidden="true">Tab indents; Escape, then Tab leaves the editor.</p>
     ${isText && !editor && html`<textarea class="code-plain" aria-label=${active.path} ref=${plain} value=${active.text} onInput=${input} autocapitalize="off" autocomplete="off" spellcheck=${false} wrap="off"></textarea>`}`
 }
 

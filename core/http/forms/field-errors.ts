@@ -7,7 +7,7 @@ import { VISIBLE_PATTERN } from '../../visible-text.ts'
  *
  * @returns a sentence for each field
  */
-export function fieldProblems(issues: readonly FastifySchemaValidationError[]): Map<string, string> {
+export function fieldErrors(issues: readonly FastifySchemaValidationError[]): Map<string, string> {
   const best = new Map<string, { rank: number; text: string }>()
   for (const issue of issues) {
     const missing = issue.keyword === 'required' ? String(issue.params.missingProperty) : undefined
