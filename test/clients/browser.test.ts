@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib'
 import type { BrowserContext, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { expectNoAxeViolations, openBrowser, openPage, screenshot } from '../kit/browser.ts'
+import { keepPace } from '../kit/driver-context.ts'
 import { ALL, inFull } from '../kit/extent.ts'
 import { type PlayerClient, startPlatform } from '../kit/platform.ts'
 import { timeLimit } from '../kit/time-limit.ts'
@@ -17,8 +18,7 @@ const DUO = join(import.meta.dirname, '../fixtures/games/duo')
 async function playground(t: Test, extra: Record<string, string> = {}) {
   const platform = await startPlatform(t, { listen: true })
   // Rooms limit messages by time, and the test clock does not advance on its own.
-  const ticking = setInterval(() => platform.clock.advance(50), 50)
-  t.teardown(() => clearInterval(ticking))
+  keepPace(t, platform.clock)
   const owner = await platform.signUp({ name: 'Ada' })
   const game = await platform.game(owner, { title: 'Duo' })
   await platform.app.scores.boards.put(game.id, 'lights', { title: 'Lights caught together' })

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { join, type Room } from '../../clients/browser/multiplayer.ts'
+import { keepPace } from '../kit/driver-context.ts'
 import { inFull } from '../kit/extent.ts'
 import { startFaultyNetwork } from '../kit/faulty-network.ts'
 import { startPlatform } from '../kit/platform.ts'
@@ -136,8 +137,7 @@ inFull(t)?.test(
   { timeout: timeLimit(300) },
   async (t) => {
     const { platform, network, enter } = await startGame(t)
-    const ticking = setInterval(() => platform.clock.advance(50), 50)
-    t.teardown(() => clearInterval(ticking))
+    keepPace(t, platform.clock)
     const ada = await enter('Ada', { isFaulty: true })
     const bob = await enter('Bob')
     let said = 0

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { expectNoAxeViolations, openBrowser, openPage, screenshot } from '../kit/browser.ts'
+import { keepPace } from '../kit/driver-context.ts'
 import { type PlayerClient, startPlatform } from '../kit/platform.ts'
 import { timeLimit } from '../kit/time-limit.ts'
 import { deploy } from '../plugins/game-edge/kit.ts'
@@ -21,8 +22,7 @@ postMessage(['ready', room.latency === null || room.latency >= 0, Math.abs(room.
 async function playground(t: Test) {
   const platform = await startPlatform(t, { listen: true })
   // Rooms limit messages by time, and the test clock does not advance on its own.
-  const ticking = setInterval(() => platform.clock.advance(50), 50)
-  t.teardown(() => clearInterval(ticking))
+  keepPace(t, platform.clock)
   const owner = await platform.signUp({ name: 'Ada' })
   const game = await platform.game(owner, { title: 'Duo' })
   await platform.app.scores.boards.put(game.id, 'lights', { title: 'Lights caught together' })

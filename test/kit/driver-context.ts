@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { Writable } from 'node:stream'
+import type { Test } from 'tap'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import type { DriverContext } from '../../core/driver.ts'
 import { createLog } from '../../core/observe/log.ts'
@@ -44,4 +45,18 @@ export function manualClock(at = new Date('2026-11-21T12:00:00.000Z')): Clock & 
       now += ms
     },
   }
+}
+
+/**
+ * Lets a manual clock keep pace with the real one, until the test ends. A fixed step for each interval would fall behind on
+ * a busy machine, where clients would then exceed limits of the server.
+ */
+export function keepPace(t: Pick<Test, 'teardown'>, clock: { advance(ms: number): void }): void {
+  let before = performance.now()
+  const timer = setInterval(() => {
+    const passed = Math.floor(performance.now() - before)
+    before += passed
+    clock.advance(passed)
+  }, 50)
+  t.teardown(() => clearInterval(timer))
 }

@@ -2,6 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
+import { keepPace } from '../../kit/driver-context.ts'
 import { ENGINES, openEngine } from '../../kit/engines/engine.ts'
 import type { EngineFrame } from '../../kit/engines/page.ts'
 import { cookiesOf } from '../../kit/engines/pages.ts'
@@ -21,8 +22,7 @@ t.test(
     const proxy = await startTlsProxy(t, platform.app.server.address() as { port: number })
     if (!proxy) return
     // Rooms count messages against the time, which stands still in tests.
-    const ticking = setInterval(() => platform.clock.advance(50), 50)
-    t.teardown(() => clearInterval(ticking))
+    keepPace(t, platform.clock)
     const owner = await platform.signUp({ name: 'Ada' })
     const game = await platform.game(owner, { title: 'Duo' })
     const files: Record<string, Buffer> = {}
