@@ -1,3 +1,5 @@
+import type { Viewer } from './model-viewer.ts'
+
 /**
  * Shows the model in place of its picture, and plays its clips there. Without this script the picture and links remain.
  */
@@ -14,10 +16,12 @@ async function show(stage: HTMLElement): Promise<void> {
     if (status) status.textContent = text
     stage.toggleAttribute('data-loading', text === LOADING)
   }
+  const controls = addControls(stage, viewer)
+  let isWanted = false
   viewer.addEventListener('load', () => {
     stage.querySelector('img')?.remove()
     stage.dataset.shown = viewer.getAttribute('src') ?? ''
-    viewer.play()
+    controls.renew(isWanted)
     say('')
   })
   viewer.addEventListener('error', () => say('This browser could not show the model. The download still works.'))
@@ -31,8 +35,52 @@ async function show(stage: HTMLElement): Promise<void> {
       // The player must see the animation.
       stage.scrollIntoView({ block: 'nearest' })
       say(LOADING)
-      viewer.setAttribute('src', button.dataset.show ?? src)
+      const shown = button.dataset.show ?? src
+      isWanted = shown.includes('/animation/')
+      viewer.setAttribute('src', shown)
     })
+  }
+}
+
+/**
+ * Adds a button that stops and starts the animation, and a choice of the clips of the model. Where the player prefers
+ * reduced motion, nothing moves that they have not asked for (WCAG 2.2.2).
+ */
+function addControls(stage: HTMLElement, viewer: Viewer): { renew(isWanted: boolean): void } {
+  const row = document.createElement('div')
+  row.className = 'row stage-controls'
+  const button = document.createElement('button')
+  button.className = 'button small'
+  button.type = 'button'
+  const select = document.createElement('select')
+  select.className = 'control'
+  select.setAttribute('aria-label', 'Animation')
+  row.append(button, select)
+  row.hidden = true
+  stage.append(row)
+  const label = () => {
+    button.textContent = viewer.paused ? 'Play the animation' : 'Pause the animation'
+  }
+  button.addEventListener('click', () => {
+    if (viewer.paused) viewer.play()
+    else viewer.pause()
+    label()
+  })
+  select.addEventListener('change', () => {
+    viewer.animationName = select.value
+    viewer.play()
+    label()
+  })
+  return {
+    renew(isWanted) {
+      const names = viewer.availableAnimations
+      row.hidden = names.length === 0
+      select.hidden = names.length < 2
+      select.replaceChildren(...names.map((name) => new Option(name, name)))
+      if (!isWanted && matchMedia('(prefers-reduced-motion: reduce)').matches) viewer.pause()
+      else viewer.play()
+      label()
+    },
   }
 }
 

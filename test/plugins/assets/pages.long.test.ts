@@ -49,6 +49,7 @@ t.test('assets are browsed, uploaded with progress, and move in the page', async
       await expectNoAxeViolations(t, page, `${what} ${name}: axe-core finds nothing`)
       await expectNoOverflow(t, page, `${what} ${name}: nothing sticks out`)
     }
+    await page.emulateMedia({ reducedMotion: 'no-preference' })
     await page.goto(`${platform.portal}/assets`)
     t.ok(await page.getByRole('link', { name: /Wavy sea/ }).isVisible())
     await look('library')
@@ -70,6 +71,10 @@ t.test('assets are browsed, uploaded with progress, and move in the page', async
       await page.waitForTimeout(100)
     }
     t.ok(pictures.size >= 3, 'the model moves')
+    const isPaused = () => page.evaluate("document.querySelector('model-viewer').paused")
+    await page.getByRole('button', { name: 'Pause the animation' }).press('Enter')
+    t.equal(await isPaused(), true, 'a button stops it')
+    await page.emulateMedia({ reducedMotion: 'reduce' })
     const slug = new URL(page.url()).pathname.split('/').at(-1) ?? ''
     const walk = (await ask(`/api/assets/${slug}/animation/walk`, { as: 'owner' })).body
     const { body: library } = await upload(await libraryOf(walk, { walk: 'Walking_A' }), { title: 'Moves' })
@@ -82,7 +87,16 @@ t.test('assets are browsed, uploaded with progress, and move in the page', async
     await page.locator('.stage[data-shown]').waitFor({ timeout: timeLimit(120) })
     await page.getByRole('button', { name: 'Walking_A' }).click()
     await page.locator('.stage[data-shown*="/animation/Walking_A?from="]').waitFor({ timeout: timeLimit(120) })
+    t.equal(await isPaused(), false, 'a clip that the player chooses plays')
     await look('asset')
+    const model = page.url()
+    await page.goto(`${platform.portal}/assets/${library.slug}`)
+    await page.locator('.stage[data-shown]').waitFor({ timeout: timeLimit(120) })
+    t.equal(await isPaused(), true, 'nothing moves by itself where the player prefers reduced motion')
+    await page.getByRole('button', { name: 'Play the animation' }).press('Enter')
+    t.equal(await isPaused(), false)
+    await look('library with clips')
+    await page.goto(model)
     await page.getByRole('link', { name: 'Edit' }).click()
     await page.getByLabel('Title').waitFor()
     await look('edit')
