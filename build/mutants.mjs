@@ -38,7 +38,7 @@ const root = join(import.meta.dirname, '..')
 /** Paths that the copies omit. A built program would run in place of the changed sources. */
 const LEFT_OUT = /^(?:\.git|\.tap|node_modules|data|dist\/program|dist\/clients|coverage)(?:\/|$)/
 /** Sources of files that are built for browsers and worker threads (`build/browser.ts`). */
-const BUILT = /^clients\/browser\/|\/(?:islands|workers)\//
+const BUILT = /^(?:clients\/browser|core\/images|plugins\/assets\/models)\/|\/(?:islands|workers)\//
 /** A test that no longer ends has detected the mistake. The limit is four times its duration, and at least this. */
 const LEAST_MS = 120_000
 const LONGEST_MS = 1_800_000
