@@ -8,7 +8,7 @@ import type { Database, DatabaseDriver } from '../core/data/database.ts'
 import { StartupError } from '../core/errors.ts'
 import { type Bus, Events } from '../core/events.ts'
 import { createLog } from '../core/observe/log.ts'
-import { giveToOwner, ownerOf } from './give-to-owner.ts'
+import { giveToOwner, ownerOf } from './data-folder-owner.ts'
 import { openDriver } from './open-driver.ts'
 
 /** The parts of a platform that a command uses to change it. */

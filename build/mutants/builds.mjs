@@ -86,9 +86,9 @@ export default [
   },
   {
     name: 'serving: the script of saves outlives a suspension',
-    in: 'plugins/saves/routes',
-    find: 'onRequest: (request) => app.edge.refuseSuspended(request),',
-    replace: '',
+    in: 'plugins/game-edge',
+    find: '{ ...onGame, onRequest }, async (request, reply) => {\n    reply.header',
+    replace: 'onGame, async (request, reply) => {\n    reply.header',
     tests: ['plugins/game-edge/files'],
   },
 ]

@@ -7,8 +7,9 @@
  * token. In a frame of another site the player signs in with one click, in a separate window. The game's own code does
  * not change.
  */
+
+import { leaveByEscape } from './frame/escape-key.ts'
 import { FRAME_SESSION_CHANGED, type FrameSession, frameSession, setFrameSession } from './frame/hook.ts'
-import { leaveByKeys } from './frame/leave-keys.ts'
 import { PlayPage } from './frame/play-page.ts'
 import { closePrivateFiles, openPrivateFiles, shareTokenWithWorker } from './frame/private-files.ts'
 import { attachToken } from './frame/requests.ts'
@@ -149,7 +150,7 @@ if (portal && window.top !== window && !frameSession()) {
   const session = above ?? (framed as FrameSession)
   setFrameSession(session)
   keepScrollKeys()
-  leaveByKeys(portal)
+  leaveByEscape(portal)
   attachToken(session, () => framed?.signedOut())
   // The portal's pages never show in a frame, so this handles clicks on sign-in links itself, in shadow trees too.
   addEventListener(

@@ -17,7 +17,7 @@ const REASONS: Record<string, string> = {
   EEXIST: 'a file is in the way',
 }
 
-/** Begins the name of the working folder of a restore into a data folder that exists (backups/restore-place.ts). */
+/** Begins the name of the working folder of a restore into a data folder that exists (backups/restore-folder.ts). */
 export const RESTORE_PREFIX = '.restore-'
 /** In the working folder: the names that are being moved into the data folder. */
 export const MOVED_FILE = 'moved.json'

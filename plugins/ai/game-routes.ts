@@ -4,7 +4,7 @@ import { actFor, endScope } from '../../core/http/auth.ts'
 import { abortOnDisconnect } from '../../core/http/connections.ts'
 import type { Routes } from '../../core/http/routes.ts'
 import { InsufficientCredits } from '../billing/index.ts'
-import { refuseServiceWorker, SCRIPT_CACHE } from '../game-edge/index.ts'
+import { refuseServiceWorker, serveScript } from '../game-edge/index.ts'
 import { TooFewCredits } from './errors.ts'
 import { EVENT_STREAM, events } from './event-stream.ts'
 import { type AiLimits, type Generation, generationBytes, HostedGeneration, HostedRequest } from './schemas.ts'
@@ -82,20 +82,7 @@ export const gameRoutes =
       },
     )
 
-    app.get(
-      '/__service/ai.js',
-      {
-        config: { auth: 'none', quiet: true },
-        constraints,
-        onRequest: (request) => app.edge.refuseSuspended(request),
-        schema: { hide: true },
-      },
-      async (request, reply) => {
-        reply.header('cross-origin-resource-policy', 'same-origin')
-        reply.header('x-content-type-options', 'nosniff')
-        return app.browserFiles.send(request, reply, 'ai.js', SCRIPT_CACHE)
-      },
-    )
+    serveScript(app, 'ai.js')
   }
 
 const withoutBalance = ({ balance: _, ...rest }: Generation): object => rest

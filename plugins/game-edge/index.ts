@@ -17,7 +17,7 @@ import { signInRoutes } from './sign-in/routes.ts'
 
 export { refuseServiceWorker } from './edge.ts'
 export { signInRequired } from './errors.ts'
-export { SCRIPT_CACHE } from './scripts.ts'
+export { serveScript } from './scripts.ts'
 export type { GameSession } from './sign-in/sessions.ts'
 
 declare module 'fastify' {

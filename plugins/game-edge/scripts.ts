@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { NotFound } from '../../core/errors.ts'
 import { cacheControl } from '../../core/http/headers.ts'
@@ -10,7 +10,7 @@ import { refuseServiceWorker } from './edge.ts'
  * The lifetime is short, since the address stays the same when the script changes. The entity tag makes revalidation
  * cheap.
  */
-export const SCRIPT_CACHE = 'public, max-age=300, must-revalidate'
+const SCRIPT_CACHE = 'public, max-age=300, must-revalidate'
 
 /** The scripts that games may load, with their permanent addresses on the portal. */
 const PUBLIC = {
@@ -26,6 +26,22 @@ const PUBLIC = {
 
 /** Scripts that only the platform's own tags load. */
 const INTERNAL = new Set(['frame-session.js', 'frame-page.js', 'draft-console.js'])
+
+const onGame = {
+  config: { auth: 'none', quiet: true },
+  constraints: { origin: 'game' },
+  schema: { hide: true },
+} as const
+
+/** Serves a script at `/__service/<name>` of each game, also while the database is unavailable. */
+export function serveScript(app: FastifyInstance, name: string): void {
+  const onRequest = (request: FastifyRequest) => app.edge.refuseSuspended(request)
+  app.get(`/__service/${name}`, { ...onGame, onRequest }, async (request, reply) => {
+    reply.header('cross-origin-resource-policy', 'same-origin')
+    reply.header('x-content-type-options', 'nosniff')
+    return app.browserFiles.send(request, reply, name, SCRIPT_CACHE)
+  })
+}
 
 /** The scripts in the form for pages that load them from another origin. */
 const Scripts = Type.Object({
@@ -67,22 +83,11 @@ export const frameWorkerRoute: Routes = async (app) => {
  */
 export const scriptRoutes: Routes = async (app) => {
   app.addHook('onRequest', refuseServiceWorker)
-  const onGame = {
-    config: { auth: 'none', quiet: true },
-    constraints: { origin: 'game' },
-    schema: { hide: true },
-    onRequest: (request: FastifyRequest) => app.edge.refuseSuspended(request),
-  } as const
+  const onRequest = (request: FastifyRequest) => app.edge.refuseSuspended(request)
   const onPortal = { config: { auth: 'none' }, constraints: { origin: 'portal' } } as const
 
-  for (const name of ['auth-widget.js', 'mount.js', 'engine.js']) {
-    app.get(`/__service/${name}`, onGame, async (request, reply) => {
-      reply.header('cross-origin-resource-policy', 'same-origin')
-      reply.header('x-content-type-options', 'nosniff')
-      return app.browserFiles.send(request, reply, name, SCRIPT_CACHE)
-    })
-  }
-  app.get('/__service/:file(^[a-z-]+\\.\\w{8}\\.js$)', onGame, async (request, reply) => {
+  for (const name of ['auth-widget.js', 'mount.js', 'engine.js']) serveScript(app, name)
+  app.get('/__service/:file(^[a-z-]+\\.\\w{8}\\.js$)', { ...onGame, onRequest }, async (request, reply) => {
     const file = app.browserFiles.find((request.params as { file: string }).file)
     if (!file || !(file.name in PUBLIC || INTERNAL.has(file.name))) throw new NotFound('file')
     reply.headers({ 'access-control-allow-origin': '*', 'cross-origin-resource-policy': 'cross-origin' })

@@ -1,7 +1,7 @@
 import type { WebSocket } from 'ws'
 import { type PageQuery as Page, PageQuery } from '../../core/http/pagination.ts'
 import type { Routes } from '../../core/http/routes.ts'
-import { refuseServiceWorker, SCRIPT_CACHE } from '../game-edge/index.ts'
+import { refuseServiceWorker, serveScript } from '../game-edge/index.ts'
 import { type AdmissionContext, admit, roomGameOf } from './admission/admission.ts'
 import type { Admission } from './connections.ts'
 import { UpgradeRequired } from './errors.ts'
@@ -77,20 +77,7 @@ export const routes =
       },
     })
 
-    app.get(
-      CLIENT,
-      {
-        config: { auth: 'none', quiet: true },
-        constraints: { origin: 'game' },
-        onRequest: (request) => app.edge.refuseSuspended(request),
-        schema: { hide: true },
-      },
-      async (request, reply) => {
-        reply.header('cross-origin-resource-policy', 'same-origin')
-        reply.header('x-content-type-options', 'nosniff')
-        return app.browserFiles.send(request, reply, 'multiplayer.js', SCRIPT_CACHE)
-      },
-    )
+    serveScript(app, 'multiplayer.js')
   }
 
 function pageOfRooms(rooms: RoomInfo[], { limit, cursor }: Page): { rooms: RoomSummary[]; nextCursor: string | null } {

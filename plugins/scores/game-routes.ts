@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import type { Routes } from '../../core/http/routes.ts'
-import { refuseServiceWorker, SCRIPT_CACHE } from '../game-edge/index.ts'
+import { refuseServiceWorker, serveScript } from '../game-edge/index.ts'
 import { gameHere, writerHere } from './game-access.ts'
 import { GameScoresQuery, NewScore, ScoreList, SubmittedScore } from './schemas.ts'
 
@@ -59,18 +59,5 @@ export const gameRoutes: Routes = async (app) => {
     },
   )
 
-  app.get(
-    '/__service/scores.js',
-    {
-      config: { auth: 'none', quiet: true },
-      constraints,
-      onRequest: (request) => app.edge.refuseSuspended(request),
-      schema: { hide: true },
-    },
-    async (request, reply) => {
-      reply.header('cross-origin-resource-policy', 'same-origin')
-      reply.header('x-content-type-options', 'nosniff')
-      return app.browserFiles.send(request, reply, 'scores.js', SCRIPT_CACHE)
-    },
-  )
+  serveScript(app, 'scores.js')
 }

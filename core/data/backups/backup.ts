@@ -8,7 +8,7 @@ import { BackupUnsupported, type DatabaseDriver } from '../database.ts'
 import { syncFolder } from '../durability/fsync.ts'
 import { Keys } from '../keys.ts'
 import { Archive, BackupError, eachMember, type Member, verifiedMembers } from './archive.ts'
-import { RestorePlace } from './restore-place.ts'
+import { RestoreFolder } from './restore-folder.ts'
 import { describePlatform, readSourcePlatform, type SourcePlatform } from './source-platform.ts'
 
 /** The part of a storage driver that a backup uses (drivers/storage/interface.ts has the whole contract). */
@@ -156,7 +156,7 @@ export async function restoreBackup(
   file: string,
   { dataDir, openStorage, databaseFile = DATABASE, secret, ready }: RestoreTarget,
 ): Promise<BackupSummary> {
-  const place = await RestorePlace.open(dataDir)
+  const place = await RestoreFolder.open(dataDir)
   try {
     const { members, about } = await verifiedMembers(file, isOurs)
     const source = readSourcePlatform(about)

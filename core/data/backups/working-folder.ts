@@ -61,9 +61,18 @@ async function removeAbandoned(parent: string, note: (message: string) => void):
 export async function isAbandoned(path: string): Promise<boolean> {
   const file = join(path, MARK)
   const [text, stats] = await Promise.all([readFile(file, 'utf8').catch(() => ''), lstat(file).catch(() => null)])
-  if (text === '' || !stats) return false
-  const { pid, host } = JSON.parse(text) as Mark
+  if (!stats) return false
+  const { pid, host } = readMark(text)
   return host === hostname() ? !runs(pid) : Date.now() - stats.mtimeMs > ABANDONED_AFTER_MS
+}
+
+/** A machine that lost its power may have cut the text. Such a folder counts as one of another machine. */
+function readMark(text: string): Mark {
+  try {
+    return JSON.parse(text) as Mark
+  } catch {
+    return { pid: 0, host: '' }
+  }
 }
 
 function runs(pid: number): boolean {

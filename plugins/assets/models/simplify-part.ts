@@ -1,8 +1,8 @@
 import type { Accessor, bbox, Document, mat4, Primitive, vec3 } from '@gltf-transform/core'
 import { compactPrimitive, weldPrimitive } from '@gltf-transform/functions'
 import { MeshoptSimplifier } from 'meshoptimizer'
+import { valuesOf } from './accessor-values.ts'
 import { indicesOf, isFlat, shadeFlat } from './flat-shading.ts'
-import { valuesOf } from './values.ts'
 
 /** A part that keeps more than this fraction of its triangles stays unchanged. */
 const WORTH = 0.9

@@ -1,8 +1,8 @@
 import type { Accessor, Document, mat4, Node, Primitive, Texture, TextureInfo } from '@gltf-transform/core'
 import type { InstancedMesh, Transform } from '@gltf-transform/extensions'
+import { valuesOf } from './accessor-values.ts'
 import { compose, multiply } from './matrices.ts'
 import { decodeTexture, type Pixels } from './textures.ts'
-import { valuesOf } from './values.ts'
 
 export type Vector = [number, number, number]
 

@@ -1,11 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Routes } from '../../../core/http/routes.ts'
-import { refuseServiceWorker, SCRIPT_CACHE } from '../../game-edge/index.ts'
+import { refuseServiceWorker, serveScript } from '../../game-edge/index.ts'
 import type { SaveOwner } from '../save-rows.ts'
 import type { SaveLimits } from '../schemas.ts'
 import { saveRoutes } from './save-routes.ts'
-
-const CLIENT = '/__service/saves.js'
 
 /** `/__service/saves…` and the client script, on each game's own origin. */
 export const gameRoutes =
@@ -24,20 +22,7 @@ export const gameRoutes =
       ),
     )
 
-    app.get(
-      CLIENT,
-      {
-        config: { auth: 'none', quiet: true },
-        constraints: { origin: 'game' },
-        onRequest: (request) => app.edge.refuseSuspended(request),
-        schema: { hide: true },
-      },
-      async (request, reply) => {
-        reply.header('cross-origin-resource-policy', 'same-origin')
-        reply.header('x-content-type-options', 'nosniff')
-        return app.browserFiles.send(request, reply, 'saves.js', SCRIPT_CACHE)
-      },
-    )
+    serveScript(app, 'saves.js')
   }
 
 /** @throws NotFound, Suspended, Forbidden, Unauthorized, OtherPlayer */

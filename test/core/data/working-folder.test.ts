@@ -32,19 +32,25 @@ t.test('unfinished work is removed at a signal, and after a kill by the next run
 
   await interrupt(t, prefix, 'SIGKILL')
   const [left] = readdirSync(parent)
-  const others = ['notes-abcdef', 'yard.tar-a1b2c3', 'yard.tar-d4e5f6']
+  const others = ['notes-abcdef', 'yard.tar-a1b2c3', 'yard.tar-d4e5f6', 'yard.tar-g7h8i9']
   for (const name of others) mkdirSync(join(parent, name))
   // Of another machine: one at work, and one that was given up.
-  for (const name of others.slice(1))
+  for (const name of others.slice(1, 3))
     writeFileSync(join(parent, name, 'under-way.json'), '{"pid":1,"host":"elsewhere"}')
   utimesSync(join(parent, 'yard.tar-d4e5f6/under-way.json'), 0, 0)
+  // A machine lost its power while this was written.
+  writeFileSync(join(parent, 'yard.tar-g7h8i9/under-way.json'), '{"pid":1,"ho')
+  utimesSync(join(parent, 'yard.tar-g7h8i9/under-way.json'), 0, 0)
   const said: string[] = []
   const next = await WorkingFolder.create(join(parent, 'other.tar-'), (message) => void said.push(message))
   t.same(
     readdirSync(parent).filter((name) => join(parent, name) !== next.path),
     others.slice(0, 2),
   )
-  t.same(said.map((text) => /^Removed (\S+), /.exec(text)?.[1]).sort(), [left, 'yard.tar-d4e5f6'].sort())
+  t.same(
+    said.map((text) => /^Removed (\S+), /.exec(text)?.[1]).sort(),
+    [left, 'yard.tar-d4e5f6', 'yard.tar-g7h8i9'].sort(),
+  )
   const second = await WorkingFolder.create(join(parent, 'other.tar-'))
   t.ok(readdirSync(next.path), 'work that goes on is left alone')
   await Promise.all([next.remove(), second.remove()])

@@ -25,7 +25,7 @@ export function giveKeyboardTo(frame: HTMLIFrameElement): void {
 
 /**
  * Takes the focus out of the game when a page of the game reports the keys that leave it
- * (clients/browser/frame/leave-keys.ts), because a game may keep all keys to itself.
+ * (clients/browser/frame/escape-key.ts), because a game may keep all keys to itself.
  */
 export function leaveByKey(frame: HTMLIFrameElement): void {
   addEventListener('message', ({ data, source }) => {

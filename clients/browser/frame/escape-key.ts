@@ -8,7 +8,7 @@ const PATIENCE_MS = 1000
  *
  * @param portal origin of the play page
  */
-export function leaveByKeys(portal: string): void {
+export function leaveByEscape(portal: string): void {
   let presses = 0
   let last = Number.NEGATIVE_INFINITY
   addEventListener(

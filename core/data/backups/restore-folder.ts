@@ -13,7 +13,7 @@ const EMPTY = new Set(['lost+found'])
  * The place of a data folder that is being restored. The content is written beside it, and appears at once: a new folder
  * gets its name. A folder that exists, such as a mount point, stays itself, and the content is moved into it.
  */
-export class RestorePlace {
+export class RestoreFolder {
   /** The folder to restore into. */
   readonly folder: string
   readonly #target: string
@@ -28,7 +28,7 @@ export class RestorePlace {
   }
 
   /** @throws BackupError when the folder is not empty, or nothing can be written there */
-  static async open(dataDir: string): Promise<RestorePlace> {
+  static async open(dataDir: string): Promise<RestoreFolder> {
     const target = await realpath(dataDir).catch(() => resolve(dataDir))
     if (target === resolve(dataDir) && (await lstat(target).catch(() => null))?.isSymbolicLink())
       throw new BackupError(`${target} is a link that leads nowhere; create the folder that it names.`)
@@ -41,7 +41,7 @@ export class RestorePlace {
           throw new BackupError(`${target} is not empty; restore into a new folder, or move it away.`)
       } else await mkdir(dirname(target), { recursive: true })
       const prefix = exists ? join(target, RESTORE_PREFIX) : join(dirname(target), `.${basename(target)}-restore-`)
-      const place = new RestorePlace(target, await WorkingFolder.create(prefix), exists)
+      const place = new RestoreFolder(target, await WorkingFolder.create(prefix), exists)
       await mkdir(place.folder, { mode: 0o700 })
       return place
     } catch (error) {
