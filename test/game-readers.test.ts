@@ -60,6 +60,8 @@ const AROUND: Record<string, string> = {
   'plugins/games/invitations.ts': 'Whoever has the link of a private game may see its name; the key is checked first.',
   'plugins/games/media/media.ts': CHECKED,
   'plugins/games/media/stored-bytes.ts': OWNER,
+  'plugins/games/members/invitations.ts': 'The key of the invitation is checked first, and whom it is for.',
+  'plugins/games/members/members.ts': CHANGES,
   'plugins/games/pages/host.ts': STAFF,
   'plugins/games/pages/public.ts': CHECKED,
   'plugins/games/recheck.ts': VIEW,

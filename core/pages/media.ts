@@ -53,3 +53,9 @@ export const StepIndicator = ({ label, steps, current }: StepIndicatorProps): Vi
     (step, index) =>
       html`<li class=${index < current ? 'done' : undefined} aria-current=${index === current ? 'step' : undefined}>${step}${index < current && html`<span class="visually-hidden"> (done)</span>`}</li>`,
   )}</ol>`
+
+/** The code is dark on light in every colour scheme, because many readers support only this. */
+export const QrPicture = ({ width, path, label }: { width: number; path: string; label: string }): View => html`
+  <svg class="qr" viewBox=${`0 0 ${width} ${width}`} role="img" aria-label=${label} shape-rendering="crispEdges">
+    <rect width=${width} height=${width} fill="#fff" /><path d=${path} fill="#000" />
+  </svg>`

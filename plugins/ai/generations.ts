@@ -280,7 +280,7 @@ export class Generations {
     const lentTo = clientId === undefined ? null : ((await identity.apps.find(clientId))?.gameId ?? null)
     if (named === undefined) return lentTo
     const game = await games.get(named)
-    if (game.id === lentTo || game.ownerId === playerId) return game.id
+    if (game.id === lentTo || games.may(playerId, game, 'make')) return game.id
     throw new NotFound('game')
   }
 }

@@ -75,5 +75,5 @@ const refused = (message: string) => new ProtocolError(ProtocolErrorCode.Invalid
 async function integration({ app, principal }: Caller, game: string): Promise<string> {
   const { scopes, playerId } = principal
   if (scopes !== 'all' && !scopes.has('games:read')) throw new MissingScope('games:read')
-  return app.games.integrationPrompt(await app.games.mustOwn(playerId, game))
+  return app.games.integrationPrompt(await app.games.mustMake(playerId, game))
 }

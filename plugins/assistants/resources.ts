@@ -75,7 +75,7 @@ async function read({ app, principal }: Caller, kind: string | undefined, path: 
   }
   if (kind === 'games' && second === 'integration-prompt') {
     mustHave('games:read')
-    return { mimeType: 'text/plain', text: app.games.integrationPrompt(await app.games.mustOwn(playerId, first)) }
+    return { mimeType: 'text/plain', text: app.games.integrationPrompt(await app.games.mustMake(playerId, first)) }
   }
   if (kind === 'blender' && first === 'jobs' && second && third === 'preview.png' && app.hasDecorator('blender')) {
     mustHave('assets:read')

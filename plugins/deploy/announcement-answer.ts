@@ -1,9 +1,9 @@
 import type { Database } from '../../core/data/database.ts'
 import { NotFound } from '../../core/errors.ts'
 import type { BegunDeploy } from './begin-deploy.ts'
-import { ownedBy } from './blobs/blobs.ts'
+import { knownBlobs } from './blobs/known-blobs.ts'
 import type { BundleAddresses } from './bundle/bundle-address.ts'
-import type { DeployRow } from './entities.ts'
+import { type DeployRow, uploaderOf } from './entities.ts'
 import type { Manifests } from './manifest/manifests.ts'
 import type { NewFile, StartedDeploy } from './schemas.ts'
 import type { Uploads } from './uploads/uploads.ts'
@@ -25,16 +25,17 @@ export async function startedDeploy(
   return { deployId, uploads, ...bundle, expiresAt: expiresAt.toISOString(), unchanged }
 }
 
-/** Returns an open deploy in the same form, for the files that its owner does not have. @throws NotFound */
+/** Returns an open deploy in the same form, for the files that its maker does not have. @throws NotFound */
 export async function resumedDeploy(
   deploys: Addresses & { manifests: Pick<Manifests, 'contentsOf'> },
   db: Database,
-  { id: deployId, ownerId, expiresAt, unchangedCount: unchanged }: DeployRow,
+  deploy: DeployRow,
 ): Promise<StartedDeploy> {
+  const { id: deployId, expiresAt, unchangedCount: unchanged } = deploy
   const contents = await deploys.manifests.contentsOf(deployId)
   if (!contents) throw new NotFound('deploy')
-  const owned = await ownedBy(db, ownerId, [...contents.keys()])
+  const known = await knownBlobs((sql, values) => db.query(sql, values), uploaderOf(deploy), [...contents.keys()])
   const files = Array.from(contents, ([sha256, file]) => ({ sha256, ...file }))
-  const wanted = files.filter(({ sha256 }) => !owned.has(sha256))
+  const wanted = files.filter(({ sha256 }) => !known.has(sha256))
   return startedDeploy(deploys, { deployId, wanted, expiresAt, unchanged }, files)
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { newId } from '../../core/ids.ts'
-import { ownedOfReserved, reserve } from './blobs/blobs.ts'
+import { reserve } from './blobs/blobs.ts'
+import { knownBlobs } from './blobs/known-blobs.ts'
 import { DeployRow, ManifestRow } from './entities.ts'
 import { bytesOfStored, packManifest } from './manifest/stored-manifest.ts'
 import { mustHaveFewOpen } from './open-deploys.ts'
@@ -19,28 +20,33 @@ const SMALLEST_UPLOAD = 4096
 /** A deploy that has begun. */
 export interface BegunDeploy {
   deployId: string
-  /** The files that no finalized deploy of the owner contains, one of each content. */
+  /** The files that have to be uploaded, one of each content. */
   wanted: NewFile[]
   expiresAt: Date
-  /** The number of files that the owner has. */
+  /** The number of files that need not be uploaded again. */
   unchanged: number
+}
+
+interface NewRow {
+  /** The owner of the game. */
+  ownerId: string
+  /** Who makes the deploy. */
+  playerId: string
+  gameId: string
+  deployId: string | undefined
+  /** The number of deploys of one owner that take uploads. */
+  openDeploysPerPlayer: number
 }
 
 /**
  * Begins a deploy of files that were checked: reserves their bytes, and counts them and the manifest for the owner.
  *
- * @param openDeploysPerPlayer the number of deploys of one player that take uploads
  * @throws QuotaExceeded, TooManyOpenDeploys: nothing is changed
  * @throws BlobBusy
  */
 export async function beginDeploy(
   { db, clock, quotas }: Pick<FastifyInstance, 'db' | 'clock' | 'quotas'>,
-  {
-    ownerId,
-    gameId,
-    deployId,
-    openDeploysPerPlayer,
-  }: { ownerId: string; gameId: string; deployId: string | undefined; openDeploysPerPlayer: number },
+  { ownerId, playerId, gameId, deployId, openDeploysPerPlayer }: NewRow,
   { files, message, room }: Pick<NewDeploy, 'files' | 'message' | 'room'>,
 ): Promise<BegunDeploy> {
   const createdAt = clock.now()
@@ -52,11 +58,16 @@ export async function beginDeploy(
   const stored = await packManifest(files)
   const { owned, unchanged } = await db.transaction(async (em) => {
     await reserve(em, digests, createdAt)
-    const owned = await ownedOfReserved(em, ownerId, digests)
+    const owned = await knownBlobs((sql, values) => em.execute(sql, values), { playerId, gameId }, digests)
     const unchanged = files.filter((file) => owned.has(file.sha256)).length
     const fresh = blobs.filter(({ sha256 }) => !owned.has(sha256))
     const uploaded = fresh.reduce((sum, { bytes }) => sum + Math.max(bytes, SMALLEST_UPLOAD), 0)
-    await quotas.add(em, ownerId, { kind: STORED_KIND, bytes: bytesOfStored(stored), blobs }, { uploaded })
+    await quotas.add(
+      em,
+      ownerId,
+      { kind: STORED_KIND, bytes: bytesOfStored(stored), blobs },
+      { uploaded, uploaderId: playerId },
+    )
     // The account is held now, so concurrent announcements of the player count each other.
     await mustHaveFewOpen(em, ownerId, openDeploysPerPlayer)
     await em.insert(ManifestRow, { deployId: id, files: stored })
@@ -64,6 +75,7 @@ export async function beginDeploy(
       id,
       gameId,
       ownerId,
+      playerId,
       state: 'uploading',
       message: message?.trim() || null,
       failure: null,

@@ -50,6 +50,7 @@ export async function copyDeploy(
       id: deployId,
       gameId,
       ownerId,
+      playerId: ownerId,
       state: 'uploading',
       message,
       failure: null,

@@ -15,7 +15,7 @@ import { isolationOf } from './builds/isolation.ts'
 import { BundleAddresses } from './bundle/bundle-address.ts'
 import { copyDeploy, type DeployCopy } from './copy-deploy.ts'
 import { DraftBuilds, isDraftId } from './drafts/draft-builds.ts'
-import { DeployRow, DeployUpload } from './entities.ts'
+import { DeployRow, uploaderOf } from './entities.ts'
 import {
   DeployIsLive,
   DeployIsPinned,
@@ -31,15 +31,14 @@ import { type Manifest, Manifests } from './manifest/manifests.ts'
 import { mustHaveFewOpen } from './open-deploys.ts'
 import { previewUrl } from './previews.ts'
 import { type NewBuild, publishFiles } from './publish-files.ts'
-import { toDeploy, toFinalized } from './record.ts'
+import { toDeploy, toDeploys, toFinalized } from './record.ts'
 import { pinDeploy, removeDeploy } from './retention.ts'
 import { RoomScriptCheck } from './room-script/check.ts'
 import { RoomScripts } from './room-script/room-scripts.ts'
 import { verifyRoomScript } from './room-script/verify.ts'
 import type { Deploy, DeployLimits, FinalizedDeploy, NewDeploy, StartedDeploy } from './schemas.ts'
 import { ServedNames } from './served-names.ts'
-import { releaseStorage } from './stored-bytes.ts'
-import { UnresumableDeploys } from './unresumable.ts'
+import { endDeploy, UnresumableDeploys } from './unresumable.ts'
 import { isFinalized, Uploads } from './uploads/uploads.ts'
 
 declare module '../../core/events.ts' {
@@ -53,7 +52,7 @@ declare module '../../core/events.ts' {
   }
 }
 
-/** A deploy of a player's game. */
+/** A deploy of a game that a player makes. */
 interface Found {
   deploy: DeployRow
   game: Game
@@ -114,25 +113,25 @@ export class Deploys {
 
   /**
    * Begins a deploy and returns upload addresses for the missing files: those that no finalized deploy of the same
-   * owner contains.
+   * player or game contains.
    *
-   * @throws NotFound when the game is not the owner's
+   * @throws NotFound when the player does not make the game
    * @throws InvalidRequest, PayloadTooLarge for files that can't be published
    * @throws TooManyOpenDeploys, QuotaExceeded when its files are more than the owner may store, or upload today: nothing
    *   is changed
    * @throws StorageFull when the disk is
    */
-  async start(ownerId: string, deploy: NewDeploy): Promise<StartedDeploy> {
-    return startedDeploy(this, await this.begin(ownerId, deploy), deploy.files)
+  async start(playerId: string, deploy: NewDeploy): Promise<StartedDeploy> {
+    return startedDeploy(this, await this.begin(playerId, deploy), deploy.files)
   }
 
   /**
-   * Returns the upload addresses of an open deploy again, for the files that the owner does not have.
+   * Returns the upload addresses of an open deploy again, for the files that its maker does not have.
    *
    * @throws NotFound, DeployClosed, DeployExpired
    */
   async resume(playerId: string, deployId: string): Promise<StartedDeploy> {
-    const { deploy } = await this.#mustOwn(playerId, deployId)
+    const { deploy } = await this.#mustMake(playerId, deployId)
     this.uploads.mustBeOpen(deploy)
     return resumedDeploy(this, this.#parts.db, deploy)
   }
@@ -142,16 +141,18 @@ export class Deploys {
    *
    * @param deployId the id that `unresumable.run` gives
    */
-  async begin(ownerId: string, deploy: NewDeploy, deployId?: string): Promise<BegunDeploy> {
-    const game = await this.#parts.games.mustOwn(ownerId, deploy.gameId)
+  async begin(playerId: string, deploy: NewDeploy, deployId?: string): Promise<BegunDeploy> {
+    const game = await this.#parts.games.mustMake(playerId, deploy.gameId)
+    const { id: gameId, ownerId, liveDeployId } = game
     await checkFiles(deploy.files, this.#limits, deploy.room)
     const { openDeploysPerPlayer } = this.#limits
     await mustHaveFewOpen(this.#parts.db.em(), ownerId, openDeploysPerPlayer)
     await assertRoom(this.#parts.storage)
     const contents = new Map(deploy.files.map(({ sha256, size, path }) => [sha256, { size, path }]))
-    const wrong = await falseSizes({ ...this.#parts, manifests: this.manifests }, game, contents)
+    const uploader = { playerId, gameId, liveDeployId }
+    const wrong = await falseSizes({ ...this.#parts, manifests: this.manifests }, uploader, contents)
     if (wrong[0]) throw new InvalidRequest(`${wrong[0].path} ${wrong[0].message}.`).with({ details: wrong })
-    return beginDeploy(this.#parts, { ownerId, gameId: game.id, deployId, openDeploysPerPlayer }, deploy)
+    return beginDeploy(this.#parts, { ownerId, playerId, gameId, deployId, openDeploysPerPlayer }, deploy)
   }
 
   /**
@@ -172,7 +173,7 @@ export class Deploys {
    * @throws as `copyDeploy` and `finalize`; then the deploy has failed
    */
   async copy(copy: DeployCopy): Promise<FinalizedDeploy & { deployId: string }> {
-    await this.#parts.games.mustOwn(copy.ownerId, copy.gameId)
+    await this.#parts.games.mustMake(copy.ownerId, copy.gameId)
     return this.unresumable.run(async (deployId) => {
       await copyDeploy(this.#parts, deployId, { ...copy, openDeploysPerPlayer: this.#limits.openDeploysPerPlayer })
       return { deployId, ...(await this.finalize(copy.ownerId, deployId)) }
@@ -183,7 +184,7 @@ export class Deploys {
    * Verifies that every file has arrived and puts the build live. Later requests to the game's origin get the new
    * build, and no request gets a mixture. Repeating the call returns the same result and changes nothing.
    *
-   * @throws NotFound when the deploy is not the player's
+   * @throws NotFound when the player does not make the game
    * @throws NotBasedOnLive when another deploy is live than expected
    * @throws NoPreviews where games have ports instead of names
    * @throws IncompleteDeploy with the paths that are missing, or whose bytes are not those announced
@@ -196,7 +197,7 @@ export class Deploys {
     { preview = false, restartRooms = false, allowSecrets = false, expectedLive, notes }: FinalizeOptions = {},
   ): Promise<FinalizedDeploy> {
     if (preview && restartRooms) throw new NothingToRestart()
-    const { deploy, game } = await this.#mustOwn(playerId, deployId)
+    const { deploy, game } = await this.#mustMake(playerId, deployId)
     const previewAt = preview ? previewUrl(this.#parts.origins, game.slug, deployId) : undefined
     if (previewAt === null) throw new NoPreviews()
     const answer = (found: Found) => ({
@@ -212,7 +213,8 @@ export class Deploys {
       if (!contents) throw new NotFound('deploy')
       await this.uploads.verify(deploy, contents, allowSecrets)
       // The files may have become the owner's after the announcement.
-      const wrong = await falseSizes({ ...this.#parts, manifests: this.manifests }, game, contents)
+      const uploader = { ...uploaderOf(deploy), liveDeployId: game.liveDeployId }
+      const wrong = await falseSizes({ ...this.#parts, manifests: this.manifests }, uploader, contents)
       if (wrong[0]) throw new IncompleteDeploy(`${wrong[0].path} ${wrong[0].message}`).with({ details: wrong })
       await verifyRoomScript(this, { ...this.#parts, check: this.#scriptCheck }, deploy.id)
       await this.#examine(deploy, notes)
@@ -231,13 +233,13 @@ export class Deploys {
       const reopen = db.em().nativeUpdate(DeployRow, { id: deployId, state: 'finalizing' }, { state: 'uploading' })
       await reopen.catch(() => {})
       // What failed may be a consequence of the removal of the deploy or its game. An error of the database tells nothing.
-      throw await this.#mustOwn(playerId, deployId).then(
+      throw await this.#mustMake(playerId, deployId).then(
         () => error,
         (missing) => (missing instanceof NotFound ? missing : error),
       )
     }
     // A concurrent call may have been first, and another deploy may have gone live since. The result is the same.
-    const after = await this.#mustOwn(playerId, deployId)
+    const after = await this.#mustMake(playerId, deployId)
     if (!isFinalized(after.deploy)) this.uploads.mustBeOpen(after.deploy)
     return answer(after)
   }
@@ -246,7 +248,7 @@ export class Deploys {
    * Puts an earlier live deploy live again. Repeating the call changes nothing.
    *
    * @param options `restartRooms`: end the rooms that run another deploy's script
-   * @throws NotFound when the deploy is not the player's
+   * @throws NotFound when the player does not make the game
    * @throws NotRestorable when it never was live
    */
   async rollback(
@@ -254,7 +256,7 @@ export class Deploys {
     deployId: string,
     { restartRooms = false }: { restartRooms?: boolean } = {},
   ): Promise<FinalizedDeploy> {
-    const { deploy, game } = await this.#mustOwn(playerId, deployId)
+    const { deploy, game } = await this.#mustMake(playerId, deployId)
     if (!isFinalized(deploy)) throw new NotRestorable()
     await this.#examine(deploy)
     await this.served.note(deploy)
@@ -265,18 +267,18 @@ export class Deploys {
       await this.#announce(deploy, game, { restartRooms })
     }
     // The switch of the live deploy decides whether the game is isolated.
-    const after = await this.#mustOwn(playerId, deployId)
+    const after = await this.#mustMake(playerId, deployId)
     return toFinalized(after.deploy, after.game, this.#parts.origins)
   }
 
   /**
    * Removes a deploy from the history. Blobs that no other deploy contains are deleted a day later.
    *
-   * @throws NotFound when the deploy is not the player's
+   * @throws NotFound when the player does not make the game
    * @throws DeployIsLive, DeployIsPinned
    */
   async remove(playerId: string, deployId: string): Promise<void> {
-    const { deploy, game } = await this.#mustOwn(playerId, deployId)
+    const { deploy, game } = await this.#mustMake(playerId, deployId)
     if (deploy.pinned) throw new DeployIsPinned()
     if (await removeDeploy(this.#parts, game.id, deployId, { listed: true })) return
     const left = await this.#parts.db.em().findOne(DeployRow, { id: deployId })
@@ -287,48 +289,44 @@ export class Deploys {
   /**
    * Protects a deploy from automatic deletion, or removes the protection.
    *
-   * @throws NotFound when the deploy is not the player's
+   * @throws NotFound when the player does not make the game
    * @throws NotPinnable while its files are incomplete
    */
   async pin(playerId: string, deployId: string, pinned: boolean): Promise<Deploy> {
-    const { deploy, game } = await this.#mustOwn(playerId, deployId)
+    const { deploy, game } = await this.#mustMake(playerId, deployId)
     if (pinned && !isFinalized(deploy)) throw new NotPinnable()
     if (!(await pinDeploy(this.#parts, deploy, pinned))) throw new NotFound('deploy')
-    return toDeploy(Object.assign(deploy, { pinned }), game, this.#parts.origins)
+    return toDeploy(this.#parts, Object.assign(deploy, { pinned }), game)
   }
 
   /** Ends a deploy that can't be continued, and records the reason. A deploy that has ended already stays unchanged. */
-  async fail(deployId: string, failure: string): Promise<void> {
-    await this.#parts.db.transaction(async (em) => {
-      const failed = await em.nativeUpdate(
-        DeployRow,
-        { id: deployId, state: { $in: ['uploading', 'finalizing'] } },
-        { state: 'failed', failure: failure.slice(0, 500) },
-      )
-      if (failed === 0) return
-      await em.nativeDelete(DeployUpload, { deployId })
-      await releaseStorage(em, this.#parts.quotas, [deployId])
-    })
+  fail(deployId: string, failure: string): Promise<void> {
+    return endDeploy(this.#parts, deployId, failure)
   }
 
-  /** @see Manifests.byPreview */
-  byPreview(gameId: string, short: string): Promise<string | null> {
-    return this.manifests.byPreview(gameId, short)
-  }
-
-  /** @throws NotFound when the deploy is not the player's */
+  /** @throws NotFound when the player does not make the game */
   async get(playerId: string, deployId: string): Promise<Deploy> {
-    const { deploy, game } = await this.#mustOwn(playerId, deployId)
-    return toDeploy(deploy, game, this.#parts.origins)
+    const { deploy, game } = await this.#mustMake(playerId, deployId)
+    return toDeploy(this.#parts, deploy, game)
   }
 
-  /** Lists the deploys of a player's own game, newest first. @throws NotFound */
+  /** Returns the address of a preview, for a player who makes or tests its game. @throws NotFound */
+  async preview(playerId: string, deployId: string): Promise<{ game: Game; url: string }> {
+    const { games, origins } = this.#parts
+    const deploy = await this.row(deployId)
+    const game = await games.mustTest(playerId, deploy.gameId)
+    const url = isFinalized(deploy) ? previewUrl(origins, game.slug, deployId) : null
+    if (!url) throw new NotFound('preview')
+    return { game, url }
+  }
+
+  /** Lists the deploys of a game that a player makes, newest first. @throws NotFound */
   async list(
     playerId: string,
     gameId: string,
     { limit, cursor }: PageQuery,
   ): Promise<{ deploys: Deploy[]; nextCursor: string | null }> {
-    const game = await this.#parts.games.mustOwn(playerId, gameId)
+    const game = await this.#parts.games.mustMake(playerId, gameId)
     const rows = await this.#parts.db
       .em()
       .find(
@@ -337,7 +335,7 @@ export class Deploys {
         { orderBy: { id: 'desc' }, limit: limit + 1 },
       )
     const { page, nextCursor } = cutPage(rows, limit)
-    return { deploys: page.map((row) => toDeploy(row, game, this.#parts.origins)), nextCursor }
+    return { deploys: await toDeploys(this.#parts, page, game), nextCursor }
   }
 
   /** Returns the files of a deploy by path, cached if possible; null when there is no such deploy. */
@@ -375,10 +373,10 @@ export class Deploys {
     return row
   }
 
-  async #mustOwn(playerId: string, deployId: string): Promise<Found> {
+  async #mustMake(playerId: string, deployId: string): Promise<Found> {
     const deploy = await this.row(deployId)
     // The game decides, since it may have been deleted or transferred.
-    const game = await this.#parts.games.mustOwn(playerId, deploy.gameId).catch((error) => {
+    const game = await this.#parts.games.mustMake(playerId, deploy.gameId).catch((error) => {
       throw isPlatformError(error) && error.statusCode === 404 ? new NotFound('deploy') : error
     })
     return { deploy, game }

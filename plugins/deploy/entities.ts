@@ -9,13 +9,16 @@ const DeployRowSchema = defineEntity({
   properties: {
     id: p.string().length(30).primary(),
     gameId: p.string().length(30),
+    /** The owner of the game, for whom its bytes count. */
     ownerId: p.string().length(30),
+    /** Who made it; null: the owner, as before games had several makers. */
+    playerId: p.string().length(30).nullable(),
     state: p.string().length(10).$type<DeployState>(),
     message: p.string().length(500).nullable(),
     /** The reason of the failure, as text for users. */
     failure: p.string().length(500).nullable(),
     fileCount: p.integer(),
-    /** The number of files that the owner's earlier deploys already contained. */
+    /** The number of files that did not have to be uploaded again. */
     unchangedCount: p.integer(),
     totalBytes: p.bigint('number'),
     createdAt: p.datetime(3),
@@ -46,6 +49,12 @@ const DeployRowSchema = defineEntity({
 
 export class DeployRow extends DeployRowSchema.class {}
 DeployRowSchema.setClass(DeployRow)
+
+/** Returns who brings the files of a deploy. */
+export const uploaderOf = ({ ownerId, playerId, gameId }: Pick<DeployRow, 'ownerId' | 'playerId' | 'gameId'>) => ({
+  playerId: playerId ?? ownerId,
+  gameId,
+})
 
 /**
  * The files of a deploy, in one row (`manifest/stored-manifest.ts`): `[path, sha256, size, contentType?]` each. Its bytes
@@ -99,7 +108,7 @@ const BlobRowSchema = defineEntity({
 export class BlobRow extends BlobRowSchema.class {}
 BlobRowSchema.setClass(BlobRow)
 
-/** The blobs that each owner has proved to have, by a finalized deploy. */
+/** The blobs that each player has proved to have, by a finalized deploy. */
 const OwnerBlobSchema = defineEntity({
   name: 'OwnerBlob',
   tableName: 'owner_blobs',

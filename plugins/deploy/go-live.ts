@@ -36,7 +36,7 @@ export interface Activation {
 
 /**
  * Puts a deploy live in one transaction: the deploy becomes the live one of its game, the previous one becomes
- * superseded, and the uploads become the owner's. A crash at any moment leaves all of these changes or none.
+ * superseded, and the uploads become the maker's. A crash at any moment leaves all of these changes or none.
  *
  * @returns false when the deploy was in none of the states `from`: then nothing has changed
  * @throws NotBasedOnLive when another deploy is live than expected
@@ -72,7 +72,7 @@ export async function goLive(
 }
 
 /**
- * Makes the uploads of a deploy its owner's and opens its preview, without changing the live deploy. It can go live
+ * Makes the uploads of a deploy its maker's and opens its preview, without changing the live deploy. It can go live
  * later, like a superseded deploy.
  *
  * @returns false when the deploy was in none of the states `from`: then nothing has changed
@@ -97,7 +97,7 @@ export async function finalizePreview(
 /** The number of uploads that one statement assigns. A statement for 20,000 would hold the event loop for 40 ms. */
 const TAKEN_AT_ONCE = 1000
 
-/** Assigns the uploaded bytes to the owner, which happens only now. The order is the same as in `reserve`. */
+/** Assigns the uploaded bytes to the player who brought them, which happens only now. The order is the same as in `reserve`. */
 async function takeOver(em: SqlEntityManager, deployId: string): Promise<void> {
   for (;;) {
     const [first] = await em.execute<{ count: number | string; last: string }[]>(
@@ -109,7 +109,7 @@ async function takeOver(em: SqlEntityManager, deployId: string): Promise<void> {
     if (count > 0) {
       await em.execute(
         `insert into owner_blobs (owner_id, sha256)
-         select d.owner_id, u.sha256 from deploy_uploads u join deploys d on d.id = u.deploy_id
+         select coalesce(d.player_id, d.owner_id), u.sha256 from deploy_uploads u join deploys d on d.id = u.deploy_id
          where u.deploy_id = ? and u.sha256 <= ? order by u.sha256 on conflict do nothing`,
         [deployId, first?.last],
         'run',

@@ -14,6 +14,7 @@ import { migration as pinnedMigration } from './migrations/2026_11_23_pinned_dep
 import { migration as roomScriptsMigration } from './migrations/2026_11_23_room_scripts.ts'
 import { migration as changedNamesMigration } from './migrations/2026_11_26_changed_names.ts'
 import { migration as liveSecretsMigration } from './migrations/2026_11_26_live_secrets.ts'
+import { makersOfDeploysMigration } from './migrations/2026_11_26_makers_of_deploys.ts'
 import { migration as openDeploysMigration } from './migrations/2026_11_26_open_deploys.ts'
 import { lastDeploys } from './pages/last-deploy-column.ts'
 import { pages } from './pages/routes.ts'
@@ -55,6 +56,7 @@ export default definePlugin(
       openDeploysMigration,
       changedNamesMigration,
       liveSecretsMigration,
+      makersOfDeploysMigration,
     ],
   },
   async (app, _config, limits) => {
@@ -64,7 +66,7 @@ export default definePlugin(
       return 0
     })
     if (cut > 0) app.log.info({ deploys: cut }, 'ended deploys that a crash had cut')
-    app.games.hasPreview = async (gameId, short) => (await app.deploys.byPreview(gameId, short)) !== null
+    app.games.hasPreview = async (gameId, short) => (await app.deploys.manifests.byPreview(gameId, short)) !== null
     const collector = new GarbageCollector(app)
     app.jobs.every('deploy/tidy', 60, ({ signal }) => collector.run(signal))
     const retention = new Retention(app, limits.deploysKept)

@@ -39,12 +39,12 @@ interface Deploying {
 
 /** @see Deploys.publish */
 export async function publishFiles(
-  games: { mustOwn(playerId: string, idOrSlug: string): Promise<Game> },
+  games: { mustMake(playerId: string, idOrSlug: string): Promise<Game> },
   deploys: Deploying,
   playerId: string,
   build: NewBuild,
 ): Promise<FinalizedDeploy & { deployId: string }> {
-  const game = await games.mustOwn(playerId, build.gameId)
+  const game = await games.mustMake(playerId, build.gameId)
   const { liveDeployId } = game
   if (build.basedOn !== undefined && build.basedOn !== liveDeployId) {
     throw new NotBasedOnLive(liveDeployId ?? 'none')

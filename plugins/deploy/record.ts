@@ -1,18 +1,32 @@
+import type { FastifyInstance } from 'fastify'
 import type { Origins } from '../../core/origins/origins.ts'
 import type { Game } from '../games/index.ts'
 import { isolationOf } from './builds/isolation.ts'
-import type { DeployRow } from './entities.ts'
+import { type DeployRow, uploaderOf } from './entities.ts'
 import { previewUrl } from './previews.ts'
 import type { Deploy, ExaminedBuild, FinalizedDeploy } from './schemas.ts'
 import { isFinalized } from './uploads/uploads.ts'
 
-/** Converts a deploy of a game for the API. */
-export function toDeploy(row: DeployRow, game: Game, origins: Origins): Deploy {
+type Parts = Pick<FastifyInstance, 'games' | 'origins'>
+
+/** Converts deploys of a game for the API, each with its maker: one query for all. */
+export async function toDeploys({ games, origins }: Parts, rows: readonly DeployRow[], game: Game): Promise<Deploy[]> {
+  const makers = await games.members.people(rows.map((row) => uploaderOf(row).playerId))
+  return rows.map((row) => describe(row, game, { origins, by: makers.get(uploaderOf(row).playerId) ?? null }))
+}
+
+/** Converts one deploy of a game for the API. */
+export const toDeploy = async (parts: Parts, row: DeployRow, game: Game): Promise<Deploy> =>
+  (await toDeploys(parts, [row], game))[0] as Deploy
+
+/** Converts a deploy for the API, with the origins and makers at hand. @param by who made it */
+function describe(row: DeployRow, game: Game, { origins, by }: { origins: Origins; by: Deploy['by'] }): Deploy {
   const isWhole = isFinalized(row)
   return {
     id: row.id,
     gameId: row.gameId,
     state: row.state,
+    by,
     message: row.message ?? null,
     failure: row.failure ?? null,
     files: row.fileCount,

@@ -148,6 +148,9 @@ export const Deploy = Type.Object({
   id: Type.String(),
   gameId: Type.String(),
   state: DeployState,
+  by: Type.Union([Type.Object({ id: Type.String(), name: Type.String(), imageUrl: Type.String() }), Type.Null()], {
+    description: 'Who made it; null: an account that has ended.',
+  }),
   message: Type.Union([Type.String(), Type.Null()]),
   failure: Type.Union([Type.String(), Type.Null()], { description: 'Why it failed.' }),
   files: Type.Integer({ description: 'How many.' }),

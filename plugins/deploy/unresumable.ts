@@ -4,6 +4,8 @@ import type { FastifyInstance } from 'fastify'
 import { isLeftBehind, OWN_PREFIX } from '../../core/data/sharing/process-files.ts'
 import { isPlatformError, StorageFull } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
+import { DeployRow, DeployUpload } from './entities.ts'
+import { releaseStorage } from './stored-bytes.ts'
 
 /**
  * The deploys that only this process can continue, because nobody else has their bytes. Each has an empty file, whose
@@ -70,4 +72,22 @@ export class UnresumableDeploys {
       throw isFull ? new StorageFull().with({ cause: error }) : error
     }
   }
+}
+
+/** Ends a deploy, and records the reason. A deploy that has ended already stays unchanged. */
+export async function endDeploy(
+  { db, quotas }: Pick<FastifyInstance, 'db' | 'quotas'>,
+  deployId: string,
+  failure: string,
+): Promise<void> {
+  await db.transaction(async (em) => {
+    const failed = await em.nativeUpdate(
+      DeployRow,
+      { id: deployId, state: { $in: ['uploading', 'finalizing'] } },
+      { state: 'failed', failure: failure.slice(0, 500) },
+    )
+    if (failed === 0) return
+    await em.nativeDelete(DeployUpload, { deployId })
+    await releaseStorage(em, quotas, [deployId])
+  })
 }

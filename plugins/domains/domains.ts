@@ -54,7 +54,7 @@ export class Domains {
 
   /** Lists the domains of a player's own game, in the order in which they were added. @throws NotFound */
   async list(playerId: string, gameId: string): Promise<Domain[]> {
-    const game = await this.#parts.games.mustOwn(playerId, gameId)
+    const game = await this.#parts.games.mustMake(playerId, gameId)
     const rows = await this.#parts.db.em().find(GameDomain, { gameId: game.id }, { orderBy: { id: 'asc' } })
     return rows.map((row) => this.#toDomain(row, game))
   }
@@ -68,7 +68,7 @@ export class Domains {
   async add(playerId: string, gameId: string, typed: string): Promise<Domain> {
     const { db, clock, config, games, origins } = this.#parts
     if (!this.possible) throw new DomainsNotConfigured()
-    const game = await games.mustOwn(playerId, gameId)
+    const game = await games.mustMake(playerId, gameId)
     if (!game.hosted) throw new GameElsewhere()
     const domain = await readDomainName(typed, origins, config.games.allowSameSite)
     const row = this.#newRow(game, domain)
@@ -94,7 +94,7 @@ export class Domains {
    * @throws NotFound, RateLimited
    */
   async verify(playerId: string, gameId: string, typed: string): Promise<Domain> {
-    const game = await this.#parts.games.mustOwn(playerId, gameId)
+    const game = await this.#parts.games.mustMake(playerId, gameId)
     const row = await this.#mustFind(game, typed)
     await this.#parts.rateLimiter.take(`domains/verify/${row.id}`, CHECKS_A_MINUTE, 60_000)
     await this.checks.check(row.id)
@@ -110,7 +110,7 @@ export class Domains {
    */
   async setPrimary(playerId: string, gameId: string, typed: string, primary: boolean): Promise<Domain> {
     const { db, clock, games } = this.#parts
-    const game = await games.mustOwn(playerId, gameId)
+    const game = await games.mustMake(playerId, gameId)
     const { id, name } = await this.#mustFind(game, typed)
     const updatedAt = clock.now()
     await db.transaction(async (em) => {
@@ -129,7 +129,7 @@ export class Domains {
 
   /** Removes a domain, at which the game is no longer served. @throws NotFound */
   async remove(playerId: string, gameId: string, typed: string): Promise<void> {
-    const game = await this.#parts.games.mustOwn(playerId, gameId)
+    const game = await this.#parts.games.mustMake(playerId, gameId)
     const row = await this.#mustFind(game, typed)
     await this.checks.remove(row, (em) =>
       recordActivity(em, this.#parts.clock, { gameId: game.id, action: 'domain.remove', target: row.name }),

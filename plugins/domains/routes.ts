@@ -18,7 +18,7 @@ const DomainParams = Type.Object({
 /** The API of domains of a player's own games. */
 export const routes: Routes = async (app) => {
   const owned = async (request: FastifyRequest) => {
-    await app.games.mustOwn(callerOf(request).playerId, (request.params as { id: string }).id)
+    await app.games.mustMake(callerOf(request).playerId, (request.params as { id: string }).id)
   }
   const tags = ['games']
 

@@ -106,10 +106,11 @@ export class DraftStore {
     { uploaded = 0 } = {},
   ): Promise<void> {
     const { em, game, playerId, files, revision, now } = draft
+    await this.#parts.quotas.hold(em, game.ownerId, playerId)
     await this.#release(draft, path)
     if (content) {
       const blobs = [{ sha256: content.sha256, bytes: content.size }]
-      await this.#parts.quotas.add(em, game.ownerId, { kind: STORED_KIND, blobs }, { uploaded })
+      await this.#parts.quotas.add(em, game.ownerId, { kind: STORED_KIND, blobs }, { uploaded, uploaderId: playerId })
     }
     const { sha256, size } = content ?? { sha256: null, size: 0 }
     const fields = { revision, sha256, size, updatedAt: now, updatedBy: playerId }

@@ -50,7 +50,7 @@ export class Drafts {
 
   /** Returns a game that the player may edit. @throws NotFound */
   mustEdit(playerId: string, idOrSlug: string): Promise<Game> {
-    return this.#parts.games.mustOwn(playerId, idOrSlug)
+    return this.#parts.games.mustMake(playerId, idOrSlug)
   }
 
   /**

@@ -46,7 +46,7 @@ export const pages: Routes = async (app) => {
     const url = app.deploys.drafts.previewUrl(game.slug, id)
     if (!url) throw new NotFound('preview')
     const isPublic = app.games.visibleTo(null, game)
-    const address = isPublic ? `${url}/` : await app.edge.previews.link(url, game)
+    const address = isPublic ? `${url}/` : await app.edge.previews.link(url, game, playerId)
     reply.headers({
       'cache-control': 'no-store',
       'referrer-policy': 'no-referrer',

@@ -62,7 +62,7 @@ export class Edge {
     const site = this.#app.origins.of(request.raw)
     if (site.kind !== 'game' || site.preview === null) return this.mustName(request)
     const game = await this.#app.games.bySlug(site.slug)
-    const isThere = game !== null && (await this.#app.deploys.byPreview(game.id, site.preview)) !== null
+    const isThere = game !== null && (await this.#app.deploys.manifests.byPreview(game.id, site.preview)) !== null
     if (!isThere || !(await this.mayEnter(request, game))) throw new NotFound('game')
     return unlessSuspended(game)
   }

@@ -41,7 +41,7 @@ async function isOurs({ origins, games, deploys }: FastifyInstance, domain: stri
   if (site.kind !== 'game') return false
   const game = await games.bySlug(site.slug)
   // Only existing previews count, because clients can invent any number of preview names.
-  if (game && site.preview !== null) return (await deploys.byPreview(game.id, site.preview)) !== null
+  if (game && site.preview !== null) return (await deploys.manifests.byPreview(game.id, site.preview)) !== null
   return game !== null || isGame({ games }, site.slug)
 }
 

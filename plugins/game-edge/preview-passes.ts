@@ -17,9 +17,9 @@ const PASS_SECONDS = 60
 const COOKIE_SECONDS = 12 * 3600
 
 /**
- * Gives the maker of a private game access to its previews. The existence of a preview is secret, including its
- * sign-in. The portal, where the maker is signed in, therefore sends a pass to the preview's address, which stores it
- * as a cookie. A pass opens one preview, for the owner of its game.
+ * Gives makers and testers of a private game access to its previews. The existence of a preview is secret, including its
+ * sign-in. The portal, where they are signed in, therefore sends a pass to the preview's address, which stores it as a
+ * cookie. A pass opens one preview, for one player, while that player may see it.
  */
 export class PreviewPasses {
   readonly #app: FastifyInstance
@@ -33,11 +33,11 @@ export class PreviewPasses {
     this.#cookies = new SealedTokens(keys, 'preview')
   }
 
-  /** Returns the address that opens a preview for the owner of its game. @param url the preview's address */
-  async link(url: string, game: Game): Promise<string> {
+  /** Returns the address that opens a preview for a player. @param url the preview's address */
+  async link(url: string, game: Game, playerId: string): Promise<string> {
     const { host, origin } = new URL(url)
-    const standing = await this.#app.identity.players.standing(game.ownerId)
-    const claims: Claims = { sub: game.ownerId, game: game.id, epoch: standing?.epoch ?? 0 }
+    const standing = await this.#app.identity.players.standing(playerId)
+    const claims: Claims = { sub: playerId, game: game.id, epoch: standing?.epoch ?? 0 }
     const pass = await this.#passes.seal({ ...claims }, host, this.#in(PASS_SECONDS))
     return `${origin}/auth/service/preview?pass=${pass}`
   }
@@ -52,12 +52,12 @@ export class PreviewPasses {
     return setCookie(cookieSite(request, host, this.#app.origins.secure), name, token, COOKIE_SECONDS)
   }
 
-  /** Whether a request to a preview comes from the owner of its game. */
+  /** Whether a request to a preview comes from somebody who may see it. */
   async admits(request: IncomingMessage, host: string, game: Game): Promise<boolean> {
     const values = valuesOf(request.headers.cookie, gameCookie(this.#app.origins.atHost(host), 'preview'))
     if (values.length !== 1) return false
     const claims = await this.#cookies.open<Claims>(values[0] as string, host, this.#app.clock.now())
-    if (claims?.game !== game.id || claims.sub !== game.ownerId) return false
+    if (claims?.game !== game.id || !this.#app.games.may(claims.sub, game, 'test')) return false
     const standing = await this.#app.identity.players.standing(claims.sub)
     return standing !== null && !standing.disabled && standing.epoch === claims.epoch
   }

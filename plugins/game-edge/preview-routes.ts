@@ -18,15 +18,11 @@ export const previewRoutes: Routes = async (app) => {
     },
     async (request, reply) => {
       const { playerId } = callerOf(request)
-      const game = await app.games.mustOwn(playerId, request.params.slug)
-      const deploy = await app.deploys.get(playerId, request.params.deployId)
-      if (deploy.gameId !== game.id || !deploy.previewUrl) throw new NotFound('preview')
+      const { game, url } = await app.deploys.preview(playerId, request.params.deployId)
+      if (game.slug !== request.params.slug && game.id !== request.params.slug) throw new NotFound('preview')
       reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
       const isPublic = app.games.visibleTo(null, game)
-      return reply.redirect(
-        isPublic ? `${deploy.previewUrl}/` : await app.edge.previews.link(deploy.previewUrl, game),
-        303,
-      )
+      return reply.redirect(isPublic ? `${url}/` : await app.edge.previews.link(url, game, playerId), 303)
     },
   )
 

@@ -10,6 +10,7 @@ import { GameDay, GamePresence, GameRow, GameSlug, GameTerm, GameVisitor } from 
 import { SlugTaken } from './errors.ts'
 import type { GameLookup, GamesParts } from './game-lookup.ts'
 import { releaseMedia } from './media/stored-bytes.ts'
+import { GameInvitation, GameMember } from './members/entities.ts'
 import type { Game } from './schemas.ts'
 
 export const RESTORABLE_MS = 30 * 24 * 3_600_000
@@ -54,7 +55,7 @@ export class GameDeletion {
     const game = await this.#games.mustOwn(playerId, gameId)
     const deletedAt = this.#parts.clock.now()
     // The rest of the request is about a deleted game.
-    this.#parts.db.endRecheck(`game ${game.id}`)
+    for (const action of ['make', 'own']) this.#parts.db.endRecheck(`${action} ${game.id}`)
     await this.#parts.db.transaction(async (em) => {
       // Waits for changes that have checked the game in their transaction (recheck.ts).
       await em.findOne(GameRow, { id: game.id }, { fields: ['id'], lockMode: LockMode.PESSIMISTIC_WRITE })
@@ -188,6 +189,8 @@ export class GameDeletion {
     await em.nativeDelete(GameVisitor, { gameId: id })
     await em.nativeDelete(GamePresence, { gameId: id })
     await em.nativeDelete(GameActivityRow, { gameId: id })
+    await em.nativeDelete(GameMember, { gameId: id })
+    await em.nativeDelete(GameInvitation, { gameId: id })
     for (const clear of this.cleanups) await clear(em, id)
     await releaseMedia(em, quotas, id)
     return identity.apps.endGame(em, game)

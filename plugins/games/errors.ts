@@ -1,6 +1,25 @@
 import { defineError } from '../../core/errors.ts'
 
 export const Suspended = defineError('suspended', 451, 'The administrators of this platform have suspended this game.')
+export const OwnerOnly = defineError('owner_only', 403, 'Only the owner of this game may do this.')
+export const OwnerStays = defineError(
+  'owner_stays',
+  409,
+  'The owner of a game stays in it; delete the game if it should end.',
+)
+export const TooManyMembers = defineError(
+  'too_many_members',
+  409,
+  'A game has at most %s members as %s; remove one first.',
+)
+export const TooManyInvitations = defineError(
+  'too_many_invitations',
+  409,
+  'This game has %s open invitations; take one back first.',
+)
+export const AlreadyMember = defineError('already_member', 409, 'You are in this game already, as its %s.')
+export const InvitationEnded = defineError('invitation_ended', 410, '%s Ask for a new one.')
+export const InvitationOfAnother = defineError('invitation_of_another', 403, 'This invitation is for another player.')
 export const NotWaiting = defineError(
   'not_waiting',
   409,

@@ -7,9 +7,10 @@ import { cutPage, inPages, type PageQuery } from '../../core/http/pagination.ts'
 import { isId } from '../../core/ids.ts'
 import { SLUG_REST_MS } from './addresses/slugs.ts'
 import { GameRow } from './entities.ts'
-import { Suspended } from './errors.ts'
+import { OwnerOnly, Suspended } from './errors.ts'
+import { allows, type GameAction, type GameRole, roleOf } from './members/roles.ts'
 import { readGames } from './read-games.ts'
-import { mustStillBeOpen, mustStillOwn, mustStillPlay } from './recheck.ts'
+import { mustStillBeOpen, mustStillMay, mustStillPlay } from './recheck.ts'
 import { isReady } from './record.ts'
 import type { Game } from './schemas.ts'
 import { isShown } from './visibility.ts'
@@ -42,10 +43,14 @@ export type GamesParts = Pick<
 /** The dependencies of lookups. A shell command has only these. */
 export type LookupParts = Pick<GamesParts, 'db' | 'clock' | 'events' | 'origins'>
 
+/** The ids of the games that a player makes, as the owner or beside them; the player's id twice. */
+const MADE = `select id from games where owner_id = ?
+  union all select game_id from game_members where player_id = ? and role = 'maker'`
+
 /**
  * Finds games, and announces their changes. There are four views of games: `isShown`, `shown` and `shownIn` of everybody
- * (as are the lists of `Catalog`), `mustSee`, `seenBy` and `mustPlay` of a viewer, `mustOwn` and `list` of the owner, and
- * `evenDeleted` of the staff. `get`, `byId`, `byIds`, `bySlug`, `byClient` and `movedFrom` find every game that is not
+ * (as are the lists of `Catalog`), `mustSee`, `seenBy` and `mustPlay` of a viewer, `mustTest`, `mustMake`, `mustOwn` and
+ * `list` of its members, and `evenDeleted` of the staff. `get`, `byId`, `byIds`, `bySlug`, `byClient` and `movedFrom` find every game that is not
  * deleted, for the platform's own work; what they return is shown to nobody without one of the views.
  */
 export class GameLookup {
@@ -107,7 +112,7 @@ export class GameLookup {
    * Finds a game for a viewer, who is null when nobody is signed in.
    *
    * @throws NotFound also for a private game that the viewer may not see
-   * @throws Suspended for everybody but the owner
+   * @throws Suspended for everybody but its makers
    */
   async mustSee(viewerId: string | null, idOrSlug: string): Promise<Game> {
     return this.mustBeSeenBy(viewerId, await this.get(idOrSlug))
@@ -116,12 +121,12 @@ export class GameLookup {
   /** Does the same with a game that was looked up by something else. @throws as `mustSee` */
   mustBeSeenBy(viewerId: string | null, game: Game | null): Game {
     if (!game || !this.visibleTo(viewerId, game)) throw new NotFound('game')
-    if (game.suspended && game.ownerId !== viewerId) throw new Suspended()
+    if (game.suspended && !this.may(viewerId, game, 'make')) throw new Suspended()
     return game
   }
 
   /**
-   * Finds a game that a player may play now: its owner can't play a suspended one either. All further transactions of
+   * Finds a game that a player may play now: its makers can't play a suspended one either. All further transactions of
    * the request check it again.
    *
    * @throws NotFound, Suspended
@@ -135,7 +140,7 @@ export class GameLookup {
 
   /** Makes all further transactions of the request check that a player may still play a game. */
   recheckPlay(playerId: string, gameId: string): void {
-    this.#parts.db.recheck(`game ${gameId}`, (statements) =>
+    this.#parts.db.recheck(`play ${gameId}`, (statements) =>
       mustStillPlay(this.#parts.db, statements, gameId, playerId),
     )
   }
@@ -192,24 +197,55 @@ export class GameLookup {
     )
   }
 
+  /** Returns what a player is in a game; null for a visitor and for everybody else. */
+  roleOf(playerId: string | null, game: Game): GameRole | null {
+    return roleOf(playerId, game)
+  }
+
+  /** Whether a player, or a visitor (null), may do something with a game beyond what everybody may. */
+  may(playerId: string | null, game: Game, action: GameAction): boolean {
+    return allows(roleOf(playerId, game), action)
+  }
+
   /**
-   * Returns a game of the player. All further transactions of the request check again that it is the player's, and not
-   * deleted.
+   * Returns a game that the player makes, as its owner or beside them. All further transactions of the request check
+   * again that the player does, and that the game is not deleted.
    *
    * @throws NotFound also for another player's game, so that its existence stays hidden
    */
-  async mustOwn(playerId: string, idOrSlug: string): Promise<Game> {
+  mustMake(playerId: string, idOrSlug: string): Promise<Game> {
+    return this.#mustBeAllowed(playerId, idOrSlug, 'make')
+  }
+
+  /** Does the same for a game that the player makes or tests. @throws NotFound */
+  mustTest(playerId: string, idOrSlug: string): Promise<Game> {
+    return this.#mustBeAllowed(playerId, idOrSlug, 'test')
+  }
+
+  /**
+   * Does the same for what only the owner may do.
+   *
+   * @throws NotFound as `mustMake`; OwnerOnly for the other makers of the game
+   */
+  mustOwn(playerId: string, idOrSlug: string): Promise<Game> {
+    return this.#mustBeAllowed(playerId, idOrSlug, 'own')
+  }
+
+  async #mustBeAllowed(playerId: string, idOrSlug: string, action: GameAction): Promise<Game> {
     const game = await this.get(idOrSlug)
-    if (game.ownerId !== playerId) throw new NotFound('game')
+    if (!this.may(playerId, game, action)) {
+      throw this.may(playerId, game, 'make') ? new OwnerOnly() : new NotFound('game')
+    }
     const { db } = this.#parts
-    db.recheck(`game ${game.id}`, (statements) => mustStillOwn(db, statements, game.id, playerId))
+    const check = { gameId: game.id, playerId, action }
+    db.recheck(`${action} ${game.id}`, (statements) => mustStillMay(db, statements, check))
     return game
   }
 
   /**
    * Returns a game of the player, also one that is deleted and can be restored.
    *
-   * @throws NotFound also for another player's game
+   * @throws NotFound, OwnerOnly as `mustOwn`
    */
   async mustOwnEvenDeleted(playerId: string, idOrSlug: string): Promise<Game> {
     const query = { where: 'g.owner_id = ? and (g.id = ? or g.slug = ?)', order: 'g.id desc', limit: 1 }
@@ -218,13 +254,14 @@ export class GameLookup {
       const [game] = await readGames(this.#parts, { ...query, values, deleted })
       if (game) return game
     }
-    throw new NotFound('game')
+    // The error differs for the other makers of the game, who know that it exists.
+    return this.mustOwn(playerId, idOrSlug)
   }
 
   /** Whether a player, or a visitor (null), may see a game while it is not suspended. */
   visibleTo(playerId: string | null, game: Game): boolean {
     if (game.visibility === 'public') return true
-    return playerId !== null && (game.ownerId === playerId || game.invitedIds.includes(playerId))
+    return this.may(playerId, game, 'test')
   }
 
   /** Whether the game is playable: it has a live build here, or an external address. */
@@ -232,16 +269,17 @@ export class GameLookup {
     return isReady(game)
   }
 
-  /** Lists the owner's games, newest first; with `deleted` those that can still be restored. */
+  /** Lists the games that a player makes, newest first; with `deleted` those that the player can still restore. */
   async list(
-    ownerId: string,
+    playerId: string,
     { limit, cursor }: PageQuery,
     { deleted = false } = {},
   ): Promise<{ games: Game[]; nextCursor: string | null }> {
+    const [made, values] = deleted ? ['g.owner_id = ?', [playerId]] : [`g.id in (${MADE})`, [playerId, playerId]]
     const games = await readGames(this.#parts, {
-      where: `g.owner_id = ?${cursor ? ' and g.id < ?' : ''}`,
+      where: `${made}${cursor ? ' and g.id < ?' : ''}`,
       order: 'g.id desc',
-      values: cursor ? [ownerId, cursor] : [ownerId],
+      values: cursor ? [...values, cursor] : values,
       limit: limit + 1,
       deleted,
     })

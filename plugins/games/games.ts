@@ -25,6 +25,8 @@ import { GameLookup, type GamesParts } from './game-lookup.ts'
 import { Invitations } from './invitations.ts'
 import { Media } from './media/media.ts'
 import { kindOf } from './media/record.ts'
+import { MemberInvitations } from './members/invitations.ts'
+import { Members } from './members/members.ts'
 import { integrationPrompt } from './pages/integration-prompt.ts'
 import {
   type Analytics,
@@ -59,6 +61,8 @@ export class Games extends GameLookup {
   readonly administration: Administration
   readonly deletion: GameDeletion
   readonly invitations: Invitations
+  readonly members: Members
+  readonly memberInvitations: MemberInvitations
   readonly suspensions: Suspensions<Game>
   readonly approvals: Approvals
   readonly #parts: GamesParts
@@ -85,6 +89,8 @@ export class Games extends GameLookup {
     this.administration = new Administration(parts, this)
     this.deletion = new GameDeletion(parts, this)
     this.invitations = new Invitations(parts, this)
+    this.members = new Members(parts, this)
+    this.memberInvitations = new MemberInvitations(parts, this, this.members)
     this.suspensions = suspensionsOfGames(parts, this)
     this.approvals = new Approvals(
       {
@@ -180,24 +186,26 @@ export class Games extends GameLookup {
   }
 
   /**
-   * Changes a game of the player. Its OAuth application follows: its name is the game's title, its redirect URI the
-   * game's address.
+   * Changes a game that the player makes. Its OAuth application follows: its name is the game's title, its redirect URI
+   * the game's address.
    *
    * @param gameId id or slug
-   * @throws NotFound when it is not the player's
+   * @throws NotFound when the player does not make it
+   * @throws OwnerOnly for a new slug by another maker
    * @throws SlugReserved, SlugTaken, TooManySlugs, TooManyReserved for a new slug
    * @throws InvalidRequest for an invalid url, or a cover that is no picture of the game
    */
   async update(playerId: string, gameId: string, changes: GameChanges): Promise<Game> {
     const { db, clock, events, identity, origins, gamePorts, quotas } = this.#parts
-    const before = await this.mustOwn(playerId, gameId)
+    const before = await this.mustMake(playerId, gameId)
     const { id } = before
+    if (changes.slug !== undefined && changes.slug !== before.slug) await this.mustOwn(playerId, id)
     const { url, settings, title, slug, coverMediaId, visibility, ...plain } = changes
     const now = clock.now()
     const port = await db.transaction(async (em) => {
       // The write locks the row before the read, so that concurrent changes are all kept.
       await em.nativeUpdate(GameRow, { id }, { updatedAt: now })
-      const row = await em.findOne(GameRow, { id, ownerId: playerId, deletedAt: null })
+      const row = await em.findOne(GameRow, { id, deletedAt: null })
       if (!row) throw new NotFound('game')
       const fields = fieldsOf(row)
       const from = row.externalUrl ?? null
@@ -277,7 +285,7 @@ export class Games extends GameLookup {
 
   /** Returns the statistics of a game by day. @throws NotFound, InvalidRequest */
   async analytics(playerId: string, gameId: string, query: AnalyticsQuery): Promise<Analytics> {
-    const { id } = await this.mustOwn(playerId, gameId)
+    const { id } = await this.mustMake(playerId, gameId)
     // The flush includes the counts of this node in the result.
     await this.count.flush()
     return readAnalytics(this.#parts.db, id, query, this.#parts.clock.now())

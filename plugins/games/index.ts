@@ -13,6 +13,9 @@ import { GameDay, GamePresence, GameRow, GameSlug, GameTerm, GameVisitor } from 
 import { Games } from './games.ts'
 import { mediaRoutes } from './media/routes.ts'
 import { STORED_KIND, storedMedia } from './media/stored-bytes.ts'
+import { GameInvitation, GameMember } from './members/entities.ts'
+import { memberPages } from './members/page.ts'
+import { memberRoutes } from './members/routes.ts'
 import { migration } from './migrations/2026_11_21_games.ts'
 import { listsMigration } from './migrations/2026_11_21_games_lists.ts'
 import { approvalMigration } from './migrations/2026_11_23_approval.ts'
@@ -22,6 +25,7 @@ import { suspensionMigration } from './migrations/2026_11_23_suspension.ts'
 import { activityMigration } from './migrations/2026_11_24_activity.ts'
 import { deletionForGoodMigration } from './migrations/2026_11_26_deletion_for_good.ts'
 import { gamesOfClientsMigration } from './migrations/2026_11_26_games_of_clients.ts'
+import { membersMigration } from './migrations/2026_11_26_members.ts'
 import { suspensionCauseMigration } from './migrations/2026_11_26_suspension_cause.ts'
 import { approvalPages, contributeApprovals } from './pages/approvals.ts'
 import { contributeToHostDashboard, hostPages } from './pages/host.ts'
@@ -60,7 +64,17 @@ export default definePlugin(
   {
     name: 'games',
     dependencies: ['oauth-idp', 'tokens', 'quotas'],
-    entities: [GameRow, GameSlug, GameTerm, GameDay, GameVisitor, GamePresence, GameActivityRow],
+    entities: [
+      GameRow,
+      GameSlug,
+      GameTerm,
+      GameDay,
+      GameVisitor,
+      GamePresence,
+      GameActivityRow,
+      GameMember,
+      GameInvitation,
+    ],
     migrations: [
       migration,
       listsMigration,
@@ -72,6 +86,7 @@ export default definePlugin(
       gamesOfClientsMigration,
       suspensionCauseMigration,
       deletionForGoodMigration,
+      membersMigration,
     ],
     limits: GamesLimits,
   },
@@ -101,12 +116,15 @@ export default definePlugin(
     deletion.exporters.set('activity', (playerId) => app.games.activity.export(playerId))
     deletion.cleanups.push((em, playerId) => app.games.activity.removeAllOf(em, playerId))
     deletion.cleanups.push((em, playerId) => app.games.deletion.removeAllOf(em, playerId))
+    deletion.cleanups.push((em, playerId) => app.games.members.removeAllOf(em, playerId))
+    deletion.cleanups.push((em, playerId) => app.games.memberInvitations.removeAllOf(em, playerId))
     app.events.on('player.deleted', ({ playerId }) => app.games.deletion.forget(playerId))
     app.games.dashboard.tabs.push(
       { label: 'Overview', order: 10, href: (game) => `${pathOf(game)}/overview` },
       { label: 'Sign-in', order: 30, href: (game) => `${pathOf(game)}/sign-in` },
       { label: 'Analytics', order: 70, href: (game) => `${pathOf(game)}/analytics` },
       { label: 'Activity', order: 75, href: (game) => `${pathOf(game)}/activity` },
+      { label: 'Team', order: 77, href: (game) => `${pathOf(game)}/team` },
       { label: 'Settings', order: 80, href: (game) => `${pathOf(game)}/settings` },
       { label: 'Integrate', order: 90, href: (game) => `${pathOf(game)}/integrate` },
     )
@@ -127,6 +145,7 @@ export default definePlugin(
     await app.register(routes)
     await app.register(activityRoutes)
     await app.register(mediaRoutes)
+    await app.register(memberRoutes)
     await app.register(cardRoutes)
     await app.register(feed)
     await app.register(publicPages)
@@ -134,6 +153,7 @@ export default definePlugin(
     await app.register(overviewPages)
     await app.register(activityPages)
     await app.register(livePages)
+    await app.register(memberPages)
     await app.register(playerPages)
     await app.register(hostPages)
     await app.register(approvalPages)

@@ -4,6 +4,7 @@ import { randomText } from '../../core/ids.ts'
 import { recordActivity } from './activity/record.ts'
 import { GameRow } from './entities.ts'
 import type { GameLookup, GamesParts } from './game-lookup.ts'
+import { GameMember } from './members/entities.ts'
 import { pathOf } from './record.ts'
 import type { Game } from './schemas.ts'
 
@@ -45,6 +46,7 @@ export class Invitations {
     const { db, clock } = this.#parts
     await db.transaction(async (em) => {
       await em.nativeUpdate(GameRow, { id: game.id, ownerId: playerId }, { inviteKey: null, invited: [] })
+      await em.nativeDelete(GameMember, { gameId: game.id, role: 'tester' })
       await recordActivity(em, clock, { gameId: game.id, action: 'invitation.revoke' })
     })
     await this.#games.announce(game)

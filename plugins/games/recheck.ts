@@ -1,6 +1,7 @@
 import type { Database, Statements } from '../../core/data/database.ts'
 import { NotFound } from '../../core/errors.ts'
 import { Suspended } from './errors.ts'
+import { allows, type GameAction, type MemberRole, roleOf } from './members/roles.ts'
 
 type Dialect = Pick<Database, 'dialect'>
 
@@ -10,28 +11,53 @@ type Dialect = Pick<Database, 'dialect'>
  */
 const lockOf = ({ dialect }: Dialect): string => (dialect === 'postgres' ? ' for key share' : '')
 
-/** Checks in a transaction that a game is the player's and not deleted. @throws NotFound */
-export async function mustStillOwn(db: Dialect, { query }: Statements, id: string, ownerId: string): Promise<void> {
-  const rows = await query(`select id from games where id = ? and owner_id = ? and deleted_at is null${lockOf(db)}`, [
-    id,
-    ownerId,
-  ])
-  if (rows.length === 0) throw new NotFound('game')
+interface GameNow {
+  visibility: 'public' | 'private'
+  suspended: unknown
+  owner: string
+  invited: string | string[]
+  /** The caller's row of `game_members`. */
+  role: MemberRole | null
 }
 
-/** Checks in a transaction that a player may play a game. @throws NotFound, Suspended */
-export async function mustStillPlay(db: Dialect, { query }: Statements, id: string, playerId: string): Promise<void> {
-  const [game] = await query<{ owner: string; visibility: string; invited: string | string[]; suspended: unknown }>(
-    `select owner_id as owner, visibility, invited, suspended_at as suspended from games
-     where id = ? and deleted_at is null${lockOf(db)}`,
-    [id],
+/** Reads what a game that is not deleted is to a player now. @throws NotFound */
+async function readNow(db: Dialect, { query }: Statements, id: string, playerId: string) {
+  const [game] = await query<GameNow>(
+    `select visibility, suspended_at as suspended, owner_id as owner, invited,
+       (select role from game_members where game_id = games.id and player_id = ?) as role
+     from games where id = ? and deleted_at is null${lockOf(db)}`,
+    [playerId, id],
   )
   if (!game) throw new NotFound('game')
   // A transaction of prepared statements reads JSON as text.
   const invited = typeof game.invited === 'string' ? (JSON.parse(game.invited) as string[]) : game.invited
-  const isAdmitted = game.visibility === 'public' || game.owner === playerId || invited.includes(playerId)
-  if (!isAdmitted) throw new NotFound('game')
-  if (game.suspended !== null) throw new Suspended()
+  const { role } = game
+  return {
+    isPublic: game.visibility === 'public',
+    suspended: game.suspended !== null,
+    role: roleOf(playerId, {
+      ownerId: game.owner,
+      makerIds: role === 'maker' ? [playerId] : [],
+      testerIds: role === 'tester' ? [playerId] : invited,
+    }),
+  }
+}
+
+/** Checks in a transaction that a player may do something with a game, and that it is not deleted. @throws NotFound */
+export async function mustStillMay(
+  db: Dialect,
+  statements: Statements,
+  { gameId, playerId, action }: { gameId: string; playerId: string; action: GameAction },
+): Promise<void> {
+  const { role } = await readNow(db, statements, gameId, playerId)
+  if (!allows(role, action)) throw new NotFound('game')
+}
+
+/** Checks in a transaction that a player may play a game. @throws NotFound, Suspended */
+export async function mustStillPlay(db: Dialect, statements: Statements, id: string, playerId: string): Promise<void> {
+  const { isPublic, suspended, role } = await readNow(db, statements, id, playerId)
+  if (!isPublic && !allows(role, 'test')) throw new NotFound('game')
+  if (suspended) throw new Suspended()
 }
 
 /** Checks in a transaction that a game is neither deleted nor suspended. @throws NotFound, Suspended */

@@ -1,12 +1,15 @@
 import type { Origins } from '../../core/origins/origins.ts'
 import { kindOf, mediaPath, type StoredMedia } from './media/record.ts'
+import type { MemberRole } from './members/roles.ts'
 import { DEFAULT_SETTINGS, type Game, type GameSettings } from './schemas.ts'
 
 /** The columns of a game, for `app.db.query`. */
 export const COLUMNS = `g.id, g.owner_id, g.slug, g.title, g.description, g.tags, g.visibility, g.playable,
   g.external_url, g.client_id, g.live_deploy_id, g.live_shared_memory, g.settings, g.media, g.cover_id, g.invited, g.plays, g.sign_ins,
   g.created_at, g.updated_at, g.suspended_at, g.suspension_reason, g.appeal, g.approval, g.approval_reason,
-  g.requested_visibility`
+  g.requested_visibility,
+  (select string_agg(m.role || m.player_id || coalesce(cast(m.since as text), ''), ',') from game_members m
+   where m.game_id = g.id) as members`
 
 /** A row in the form of `app.db.query`: times in ms, booleans as 0 and 1, JSON as text. */
 export interface PlainGame {
@@ -36,6 +39,8 @@ export interface PlainGame {
   approval: 'waiting' | 'refused' | null
   approval_reason: string | null
   requested_visibility: 'public' | 'private' | null
+  /** Role, id and time of each member, such as `makerply_…1764190000000,testerply_…`; null for none. */
+  members: string | null
 }
 
 /** Converts a game for the API and the other plugins. */
@@ -79,11 +84,26 @@ export function toGame(row: PlainGame, origins: Origins): Game {
       row.approval === null
         ? null
         : { state: row.approval, reason: row.approval_reason, visibility: row.requested_visibility ?? 'public' },
-    invitedIds: JSON.parse(row.invited) as string[],
+    ...membersOf(row),
     stats: { plays: row.plays, signIns: row.sign_ins },
     createdAt: new Date(row.created_at).toISOString(),
     updatedAt: new Date(row.updated_at).toISOString(),
   }
+}
+
+/** Returns the ids of a game's members by role. An earlier version of the program admits testers in `invited` only. */
+function membersOf({ members, invited }: Pick<PlainGame, 'members' | 'invited'>) {
+  const all = members === null ? [] : members.split(',')
+  // The times of one database have one form, so the texts after the ids sort by time.
+  const withRole = (role: MemberRole) =>
+    all
+      .filter((member) => member.startsWith(role))
+      .map((member) => ({ id: member.slice(role.length, role.length + 30), since: member.slice(role.length + 30) }))
+      .sort((a, b) => (a.since < b.since ? -1 : 1))
+      .map(({ id }) => id)
+  const makerIds = withRole('maker')
+  const admitted = (JSON.parse(invited) as string[]).filter((id) => !makerIds.includes(id))
+  return { makerIds, testerIds: [...new Set([...withRole('tester'), ...admitted])] }
 }
 
 /** Whether a build is served cross-origin isolated. @param sharedMemory whether a `.wasm` of it uses shared memory */

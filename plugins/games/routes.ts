@@ -26,9 +26,13 @@ const reads = { auth: { scope: 'games:read', accepts } } as const
 const writes = { auth: { scope: 'games:write', accepts } } as const
 
 export const routes: Routes = async (app) => {
-  /** Ownership is checked before the body is read. Another player's game counts as not found. */
+  const idOf = (request: FastifyRequest) => (request.params as { id: string }).id
+  /** The caller is checked before the body is read. Another player's game counts as not found. */
+  const made = async (request: FastifyRequest) => {
+    await app.games.mustMake(callerOf(request).playerId, idOf(request))
+  }
   const owned = async (request: FastifyRequest) => {
-    await app.games.mustOwn(callerOf(request).playerId, (request.params as { id: string }).id)
+    await app.games.mustOwn(callerOf(request).playerId, idOf(request))
   }
 
   app.post(
@@ -75,7 +79,7 @@ export const routes: Routes = async (app) => {
       constraints,
       schema: { summary: 'One of your games', tags: ['games'], params: GameParams, response: { 200: Game } },
     },
-    async (request) => app.games.mustOwn(callerOf(request).playerId, request.params.id),
+    async (request) => app.games.mustMake(callerOf(request).playerId, request.params.id),
   )
 
   app.patch(
@@ -83,7 +87,7 @@ export const routes: Routes = async (app) => {
     {
       config: writes,
       constraints,
-      onRequest: owned,
+      onRequest: made,
       bodyLimit: bodyWithText(DESCRIPTION_LENGTH),
       schema: {
         summary: 'Change a game; a new url moves the redirect URI of its sign-in',
@@ -186,7 +190,7 @@ export const routes: Routes = async (app) => {
     {
       config: reads,
       constraints,
-      onRequest: owned,
+      onRequest: made,
       schema: {
         summary: 'The statistics of a game by day; the last 30 days by default',
         tags: ['games'],

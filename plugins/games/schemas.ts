@@ -3,7 +3,7 @@ import { PageQuery, pageOf } from '../../core/http/pagination.ts'
 import { VISIBLE_PATTERN } from '../../core/visible-text.ts'
 
 export const Visibility = Type.Union([Type.Literal('public'), Type.Literal('private')], {
-  description: 'A private game is absent from the catalog and answers 404 to all but its owner.',
+  description: 'A private game is absent from the catalog and answers 404 to all but its makers and testers.',
 })
 
 const Title = Type.String({ minLength: 1, maxLength: 120, pattern: VISIBLE_PATTERN })
@@ -140,8 +140,10 @@ export const Game = Type.Object({
   updatedAt: Type.String({ format: 'date-time' }),
 })
 export type Game = Static<typeof Game> & {
-  /** Players whom the owner of a private game has admitted. API responses omit it. */
-  invitedIds: readonly string[]
+  /** The players who make the game beside its owner, the earliest first. API responses omit it. */
+  makerIds: readonly string[]
+  /** The players who may see it while it is private. API responses omit it. */
+  testerIds: readonly string[]
   /** Whether the game is hosted here rather than externally. API responses omit it. */
   hosted: boolean
   /** The owner's answer to a suspension. API responses omit it. */

@@ -114,7 +114,7 @@ const JamCard = ({ entry, named }: { entry: Entry; named: boolean }): View => ht
 
 const Voting = ({ jam, entries, votes, viewer, guests }: JamProps): View => {
   const choices = entries
-    .filter(({ ownerId }) => ownerId !== viewer?.id)
+    .filter(({ makerIds }) => !viewer || !makerIds.includes(viewer.id))
     .toSorted((a, b) => a.title.localeCompare(b.title))
   const options = [
     { value: '', label: 'No vote' },

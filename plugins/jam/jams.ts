@@ -25,13 +25,17 @@ type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'games' | 'identity' | 'room
 
 /** An entry with the additional data of pages. */
 export interface Entry extends JamEntry {
-  ownerId: string
+  /** The ids of the owner and the other makers. */
+  makerIds: readonly string[]
   people: RoomInfo['people']
 }
 
 const CATEGORIES = ['Overall', 'Fun', 'Looks']
 /** The cache time of room lists, which other nodes provide too and many viewers request. */
 const ROOMS_MS = 2000
+
+/** Joins names: `A`, `A and B`, `A, B, and C`. */
+const allOf = new Intl.ListFormat('en')
 
 type StateKey = 'title' | 'theme' | 'categories' | 'submissionsOpen' | 'votingOpen' | 'revealed'
 
@@ -127,7 +131,7 @@ export class Jams {
    */
   async submit(playerId: string, gameIdOrSlug: string): Promise<void> {
     const { db, clock, games } = this.#parts
-    const game = await games.mustOwn(playerId, gameIdOrSlug)
+    const game = await games.mustMake(playerId, gameIdOrSlug)
     if (!games.isReady(game) || !games.isShown(game)) throw new NotPlayable()
     await db.transaction(async (em) => {
       const jam = await mustBeOn(em)
@@ -147,14 +151,15 @@ export class Jams {
   async withdraw(playerId: string, gameIdOrSlug: string, { organiser }: { organiser: boolean }): Promise<void> {
     const { db, clock, games } = this.#parts
     const game = await games.get(gameIdOrSlug)
-    if (!organiser && game.ownerId !== playerId) throw new NotFound('entry')
+    const isMaker = games.may(playerId, game, 'make')
+    if (!organiser && !isMaker) throw new NotFound('entry')
     await db.transaction(async (em) => {
       const jam = await mustBeOn(em)
       if (!organiser && !jam.submissionsOpen) throw new SubmissionsClosed()
       const entry = { jamId: jam.id, gameId: game.id }
       if ((await em.nativeDelete(JamEntryRow, entry)) === 0) throw new NotFound('entry')
       await em.nativeDelete(JamVoteRow, entry)
-      if (game.ownerId === playerId) return
+      if (isMaker) return
       const by = { id: playerId, role: 'admin' } as const
       await recordAction(em, clock, { by, action: 'jam.withdraw', target: { kind: 'game', id: game.id } })
     })
@@ -185,7 +190,7 @@ export class Jams {
           continue
         }
         if (!shown.has(game.id) || !taking.some(({ gameId }) => gameId === game.id)) throw new NotFound('entry')
-        if (game.ownerId === voterId) throw new OwnGame()
+        if (games.may(voterId, game, 'make')) throw new OwnGame()
         await em.upsert(JamVoteRow, { ...vote, gameId: game.id, castAt: clock.now() })
       }
     })
@@ -226,7 +231,8 @@ export class Jams {
         if (!found) return null
         const people = (await this.#roomsOf(game_id)).flatMap((room) => room.people)
         const submittedAt = new Date(submitted_at).toISOString()
-        return { ...found.shown, ownerId: found.game.ownerId, people, players: people.length, submittedAt }
+        const makerIds = [found.game.ownerId, ...found.game.makerIds]
+        return { ...found.shown, makerIds, people, players: people.length, submittedAt }
       }),
     )
     return entries.filter((entry) => entry !== null).toSorted((a, b) => b.players - a.players)
@@ -259,13 +265,15 @@ export class Jams {
     return { jam, ranked: placesOf(jam.categories, tallies, shown) }
   }
 
-  /** Returns those of these games that everybody may see, with their owners' names. */
+  /** Returns those of these games that everybody may see, with the names of all their makers. */
   async #gamesOf(ids: readonly string[]): Promise<{ game: Game; shown: JamGame }[]> {
     const games = await this.#parts.games.shown(ids)
-    const names = await this.#parts.identity.players.namesOf(games.map(({ ownerId }) => ownerId))
+    const makers = await this.#parts.games.members.makersOf(games)
     return games.map((game) => {
-      const { id: gameId, slug, title, coverUrl, playUrl, ownerId } = game
-      return { game, shown: { gameId, slug, title, coverUrl, playUrl, by: names.get(ownerId) ?? 'somebody' } }
+      const { id: gameId, slug, title, coverUrl, playUrl } = game
+      const names = (makers.get(gameId) ?? []).map(({ name }) => name)
+      const by = names.length > 0 ? allOf.format(names) : 'somebody'
+      return { game, shown: { gameId, slug, title, coverUrl, playUrl, by } }
     })
   }
 

@@ -36,7 +36,7 @@ export const routes: Routes = async (app) => {
         app.jams.voters(jam.id),
         voterId === null ? null : app.jams.votesOf(voterId, jam.id),
       ])
-      const shown = entries.map(({ ownerId: _, people: __, ...entry }) => entry)
+      const shown = entries.map(({ makerIds: _, people: __, ...entry }) => entry)
       return { ...jam, entries: shown, voters, ...(votes ? { votes } : {}) }
     },
   )

@@ -1,10 +1,10 @@
+import { qrCode, qrText } from '../../core/images/qr-code.ts'
 import { definePlugin } from '../../core/plugin.ts'
 import type {} from '../games/index.ts'
 import type {} from '../oauth-idp/index.ts'
 import { Announcer } from './announcer.ts'
 import { Invitations } from './invite.ts'
 import { pages } from './pages.ts'
-import { qrCode, qrText } from './qr.ts'
 
 /** Pages that help people on the same network to join. */
 export default definePlugin({ name: 'lan', dependencies: ['oauth-idp', 'games'] }, async (app) => {

@@ -1,7 +1,6 @@
-import { CopyValue, html, type View } from '../../core/pages/index.ts'
+import { qrCode, qrPath } from '../../core/images/qr-code.ts'
+import { CopyValue, html, QrPicture, type View } from '../../core/pages/index.ts'
 import type { Game } from '../games/index.ts'
-import { QrPicture } from './join-page.ts'
-import { qrCode, qrPath } from './qr.ts'
 
 type Picture = ReturnType<typeof qrPath>
 

@@ -1,4 +1,4 @@
-import { Button, CodeBlock, Field, Form, html, Section, Steps, type View } from '../../core/pages/index.ts'
+import { Button, CodeBlock, Field, Form, html, QrPicture, Section, Steps, type View } from '../../core/pages/index.ts'
 
 export interface JoinProps {
   siteName: string
@@ -41,12 +41,6 @@ const Poster = ({ siteName, address, alias, qr, certificate }: JoinProps): View 
       <${QrPicture} ...${qr} label=${`QR code of ${host}`} />
     </section>`
 }
-
-/** The code is dark on light in every colour scheme, because many readers support only this. */
-export const QrPicture = ({ width, path, label }: { width: number; path: string; label: string }): View => html`
-  <svg class="qr" viewBox=${`0 0 ${width} ${width}`} role="img" aria-label=${label} shape-rendering="crispEdges">
-    <rect width=${width} height=${width} fill="#fff" /><path d=${path} fill="#000" />
-  </svg>`
 
 function playing({ guests, signedIn, signUpIsOpen, alias, certificate }: JoinProps) {
   const steps = [

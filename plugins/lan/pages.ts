@@ -5,6 +5,7 @@ import { CLIENT_PACKAGES, clientPackageFile } from '../../core/data/client-packa
 import { NotFound } from '../../core/errors.ts'
 import type { Routes } from '../../core/http/routes.ts'
 import { planResponse } from '../../core/http/send-file.ts'
+import { qrCode, qrPath } from '../../core/images/qr-code.ts'
 import type { BrowserFile } from '../../core/pages/browser-files.ts'
 import { html, renderPage } from '../../core/pages/index.ts'
 import { CERTIFICATE_FILE, CertificatePage, NoCertificatePage } from './certificate-page.ts'
@@ -12,7 +13,6 @@ import { ClientPackagesSection } from './client-packages-section.ts'
 import { type Download, describeProgram } from './download.ts'
 import { DownloadPage, NoDownloadPage } from './download-page.ts'
 import { JoinPage } from './join-page.ts'
-import { qrCode, qrPath } from './qr.ts'
 
 const constraints = { origin: 'portal' } as const
 const open = { config: { auth: 'optional', page: true }, constraints } as const

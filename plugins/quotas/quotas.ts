@@ -5,7 +5,16 @@ import { QuotaAccount, QuotaOverride, SharedBlob, StoredBytes } from './entities
 import { QuotaExceeded } from './errors.ts'
 import { PlayerLimitsStore } from './player-limits.ts'
 import type { QuotaLimits, QuotaName, Quotas as QuotaUse, StoredThing, Usage } from './schemas.ts'
-import { type Blob, changeBytes, holdAccount, releaseBlobs, storedBytes, takeBlobs } from './storage-accounts.ts'
+import {
+  type Blob,
+  changeBytes,
+  type HeldAccount,
+  holdAccount,
+  holdAccounts,
+  releaseBlobs,
+  storedBytes,
+  takeBlobs,
+} from './storage-accounts.ts'
 
 /** A kind of data that a plugin stores for players. */
 export interface StoredKind {
@@ -38,6 +47,12 @@ export interface Change {
   blobs?: readonly Blob[]
 }
 
+interface Upload {
+  uploaded?: number
+  uploaderId?: string
+  admitted?: boolean
+}
+
 type Parts = Pick<FastifyInstance, 'db' | 'clock'>
 
 /** The maximum number of listed things. */
@@ -64,7 +79,8 @@ export class Quotas {
   /**
    * Counts bytes that a player stores from now on, in the caller's transaction.
    *
-   * @param uploaded bytes that count for the day
+   * @param uploaded bytes that count for the day of the uploader
+   * @param uploaderId who uploads them, if that is not the owner
    * @param admitted true for a result of something that was admitted before; it counts whatever the quota
    * @throws QuotaExceeded: the caller's transaction must not be committed
    */
@@ -72,21 +88,24 @@ export class Quotas {
     em: SqlEntityManager,
     ownerId: string,
     { kind, bytes = 0, blobs = [] }: Change,
-    { uploaded = 0, admitted = false }: { uploaded?: number; admitted?: boolean } = {},
+    { uploaded = 0, uploaderId = ownerId, admitted = false }: Upload = {},
   ): Promise<void> {
-    const account = await holdAccount(em, ownerId)
+    const accounts = await holdAccounts(em, [ownerId, uploaderId])
+    const account = accounts.get(uploaderId) as HeldAccount
     const grown = bytes + (await takeBlobs(em, ownerId, kind, blobs))
     const day = this.#day()
     const uploads = account.uploadDay === day ? account.uploadBytes : 0
     if (!admitted) {
-      const limits = await this.limits.of(ownerId, em)
+      const { storageBytesPerPlayer: limit } = await this.limits.of(ownerId, em)
+      const { uploadBytesPerDay } = await this.limits.of(uploaderId, em)
       const used = await storedBytes(em, ownerId)
-      mustFit('storageBytesPerPlayer', { used, more: grown, limit: limits.storageBytesPerPlayer })
-      mustFit('uploadBytesPerDay', { used: uploads, more: uploaded, limit: limits.uploadBytesPerDay })
+      mustFit('storageBytesPerPlayer', { used, more: grown, limit })
+      mustFit('uploadBytesPerDay', { used: uploads, more: uploaded, limit: uploadBytesPerDay })
     }
     await changeBytes(em, ownerId, kind, grown)
     if (uploaded > 0) {
-      await em.nativeUpdate(QuotaAccount, { ownerId }, { uploadDay: day, uploadBytes: uploads + uploaded })
+      const changes = { uploadDay: day, uploadBytes: uploads + uploaded }
+      await em.nativeUpdate(QuotaAccount, { ownerId: uploaderId }, changes)
     }
   }
 
@@ -107,9 +126,9 @@ export class Quotas {
     if (limit !== null) mustFit(quota, { used: await this.#count(em, ownerId, quota), more: 1, limit })
   }
 
-  /** Makes the changes of a player's things run one after the other, until the caller's transaction ends. */
-  async hold(em: SqlEntityManager, ownerId: string): Promise<void> {
-    await holdAccount(em, ownerId)
+  /** Makes the changes of players' things run one after the other, until the caller's transaction ends. */
+  async hold(em: SqlEntityManager, ...playerIds: string[]): Promise<void> {
+    await holdAccounts(em, playerIds)
   }
 
   /**

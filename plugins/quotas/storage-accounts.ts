@@ -13,6 +13,9 @@ export interface BlobCount extends Blob {
   refs: number
 }
 
+/** An account that a transaction has locked. */
+export type HeldAccount = Pick<QuotaAccount, 'changes' | 'uploadDay' | 'uploadBytes'>
+
 /** The number of blobs in one statement. Other work gets a turn of the event loop before the next one. */
 const CHUNK = 250
 
@@ -20,10 +23,7 @@ const CHUNK = 250
  * Locks the account of a player until the transaction ends, and creates it if there is none. All changes of their
  * counts therefore run one after the other.
  */
-export async function holdAccount(
-  em: SqlEntityManager,
-  ownerId: string,
-): Promise<Pick<QuotaAccount, 'changes' | 'uploadDay' | 'uploadBytes'>> {
+export async function holdAccount(em: SqlEntityManager, ownerId: string): Promise<HeldAccount> {
   const rows = await em.execute<{ changes: number | string; uploadDay: string; uploadBytes: number | string }[]>(
     `insert into quota_accounts (owner_id, changes, upload_day, upload_bytes) values (?, 1, '', 0)
      on conflict (owner_id) do update set changes = quota_accounts.changes + 1
@@ -37,6 +37,16 @@ export async function holdAccount(
     uploadDay: row?.uploadDay ?? '',
     uploadBytes: Number(row?.uploadBytes ?? 0),
   }
+}
+
+/**
+ * Does the same for several players. The order is the same in every transaction, so that two players who upload for each
+ * other do not deadlock.
+ */
+export async function holdAccounts(em: SqlEntityManager, ids: readonly string[]): Promise<Map<string, HeldAccount>> {
+  const accounts = new Map<string, HeldAccount>()
+  for (const id of [...new Set(ids)].sort()) accounts.set(id, await holdAccount(em, id))
+  return accounts
 }
 
 /** Returns all stored bytes of a player. */

@@ -30,10 +30,10 @@ export const routes: Routes = async (app) => {
 
   /** Ownership is checked before the body is read. Another player's game counts as not found. */
   const owned = async (request: FastifyRequest) => {
-    await app.games.mustOwn(callerOf(request).playerId, (request.params as { id: string }).id)
+    await app.games.mustMake(callerOf(request).playerId, (request.params as { id: string }).id)
   }
   const ownBoard = async (request: FastifyRequest, { id, boardId }: { id: string; boardId: string }) => {
-    const game = await app.games.mustOwn(callerOf(request).playerId, id)
+    const game = await app.games.mustMake(callerOf(request).playerId, id)
     return boards.get(game.id, boardId)
   }
 
@@ -45,7 +45,7 @@ export const routes: Routes = async (app) => {
       schema: { summary: 'The boards of a game', tags, params: GameParams, response: { 200: BoardList } },
     },
     async (request) => {
-      const { id } = await app.games.mustOwn(callerOf(request).playerId, request.params.id)
+      const { id } = await app.games.mustMake(callerOf(request).playerId, request.params.id)
       return { boards: (await boards.list(id)).map(toBoard) }
     },
   )
@@ -77,7 +77,7 @@ export const routes: Routes = async (app) => {
       },
     },
     async (request, reply) => {
-      const game = await app.games.mustOwn(callerOf(request).playerId, request.params.id)
+      const game = await app.games.mustMake(callerOf(request).playerId, request.params.id)
       const { board, created } = await boards.put(game.id, request.params.boardId, request.body)
       const warning = await app.scores.warningOf(game, board)
       return reply.code(created ? 201 : 200).send(Object.assign(toBoard(board), { warning }))
@@ -98,7 +98,7 @@ export const routes: Routes = async (app) => {
       },
     },
     async (request, reply) => {
-      const { id } = await app.games.mustOwn(callerOf(request).playerId, request.params.id)
+      const { id } = await app.games.mustMake(callerOf(request).playerId, request.params.id)
       await boards.remove(id, request.params.boardId)
       return reply.code(204).send(null)
     },

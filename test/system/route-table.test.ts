@@ -274,6 +274,12 @@ POST   /api/games/:id/restore                    portal  games:write api-token c
 POST   /api/games/:id/secret                     portal  games:write api-token cli-token session
 GET    /api/games/:id/analytics                  portal  games:read api-token cli-token session
 GET    /api/games/:id/activity                   portal  games:read api-token cli-token session
+GET    /api/games/:id/members                    portal  games:read api-token cli-token session
+PATCH  /api/games/:id/members/:playerId          portal  games:write api-token cli-token session
+DELETE /api/games/:id/members/:playerId          portal  games:write api-token cli-token session
+GET    /api/games/:id/invitations                portal  games:read api-token cli-token session
+POST   /api/games/:id/invitations                portal  games:write api-token cli-token session
+DELETE /api/games/:id/invitations/:invitationId  portal  games:write api-token cli-token session
 GET    /api/games/:id/logs                       portal  games:read api-token cli-token session
 POST   /api/games/:id/media                      portal  games:write api-token cli-token session
 DELETE /api/games/:id/media/:mediaId             portal  games:write api-token cli-token session
@@ -318,6 +324,13 @@ POST   /api/games/:id/domains/:name/verify       portal  games:write api-token c
 PATCH  /api/games/:id/domains/:name              portal  games:write api-token cli-token session
 DELETE /api/games/:id/domains/:name              portal  games:write api-token cli-token session
 POST   /games/:slug/settings/invitations         portal  session page
+GET    /games/:slug/team                         portal  session page
+POST   /games/:slug/team/invitations             portal  session page
+POST   /games/:slug/team/revoke                  portal  session page
+POST   /games/:slug/team/role                    portal  session page
+POST   /games/:slug/team/remove                  portal  session page
+GET    /invitations/:id/:key                     portal  session page
+POST   /invitations/:id/:key                     portal  session page
 POST   /games/:slug/integrate/secret             portal  session page
 GET    /media/:gameId/:file                      portal  optional
 
@@ -623,6 +636,7 @@ async function settle(t: Test) {
     playerId: owner.id,
     provider: 'github',
     mediaId: 'med_nowhere',
+    invitationId: 'inv_nowhere',
     categoryId: 'overall',
     gameId: game.id,
     key: 'x'.repeat(22),

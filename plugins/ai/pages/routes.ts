@@ -69,7 +69,7 @@ export const pages =
       { ...own, schema: { params: Type.Object({ slug: Type.String({ maxLength: 63 }) }) } },
       async (request, reply) => {
         const { playerId, viewer } = callerOf(request)
-        const game = await app.games.mustOwn(playerId, request.params.slug)
+        const game = await app.games.mustMake(playerId, request.params.slug)
         const usage = await readUsage(app.db, game.id, USAGE_DAYS, app.clock.now())
         return renderPage(reply, { title: `AI of ${game.title}`, user: viewer, body: usagePage(app, game, usage) })
       },

@@ -140,7 +140,7 @@ export function decodeBase64(text: string, path: string): Buffer {
 
 /** Finds a deploy of a player's game, by default the live one. @throws NotFound */
 async function buildOf({ app, playerId }: ToolCall, gameId: string, deployId: string | undefined) {
-  const game = await app.games.mustOwn(playerId, gameId)
+  const game = await app.games.mustMake(playerId, gameId)
   const deploy = deployId ?? game.liveDeployId
   if (deployId !== undefined && (await app.deploys.get(playerId, deployId)).gameId !== game.id) {
     throw new NotFound('deploy of this game')

@@ -31,7 +31,7 @@ export const gameTools = defineTools([
     description: 'Returns one game with its address, live deploy, settings and counts. `id` is its id or slug.',
     effect: 'reads',
     game: ({ id }) => id,
-    call: ({ app, playerId }, { id }) => app.games.mustOwn(playerId, id),
+    call: ({ app, playerId }, { id }) => app.games.mustMake(playerId, id),
   },
   {
     name: 'game_update',
@@ -67,7 +67,7 @@ export const gameTools = defineTools([
     game: ({ id }) => id,
     without: ['follow'],
     call: async ({ app, playerId }, { id, ...page }) => {
-      const game = await app.games.mustOwn(playerId, id)
+      const game = await app.games.mustMake(playerId, id)
       return app.rooms.logs.list(game.id, { limit: 50, ...page })
     },
   },
@@ -79,7 +79,7 @@ export const gameTools = defineTools([
     effect: 'reads',
     game: ({ id }) => id,
     call: async ({ app, playerId }, { id }) => {
-      const game = await app.games.mustOwn(playerId, id)
+      const game = await app.games.mustMake(playerId, id)
       return { boards: (await app.scores.boards.list(game.id)).map(boardOf) }
     },
   },
@@ -94,7 +94,7 @@ export const gameTools = defineTools([
     repeatable: true,
     game: ({ id }) => id,
     call: async ({ app, playerId }, { id, boardId, ...fields }) => {
-      const game = await app.games.mustOwn(playerId, id)
+      const game = await app.games.mustMake(playerId, id)
       const { board } = await app.scores.boards.put(game.id, boardId, fields)
       return Object.assign(boardOf(board), { warning: await app.scores.warningOf(game, board) })
     },

@@ -2,7 +2,6 @@ import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { ByteRange } from '../../../core/data/byte-range.ts'
-import type { Database } from '../../../core/data/database.ts'
 import type { Storage } from '../../../drivers/storage/interface.ts'
 import { BlobBusy } from '../errors.ts'
 
@@ -45,37 +44,6 @@ export function* chunksOf(digests: readonly string[]): Generator<string[]> {
 
 /** The placeholders for a chunk. */
 export const PLACEHOLDERS = Array(CHUNK).fill('?').join(', ')
-
-const OWNED = `select sha256 from owner_blobs where owner_id = ? and sha256 in (${PLACEHOLDERS})`
-
-/**
- * Lists the digests that an owner has proved to have by finalized deploys.
- *
- * @param digests distinct
- */
-export async function ownedBy(db: Database, ownerId: string, digests: readonly string[]): Promise<Set<string>> {
-  const owned = new Set<string>()
-  for (const chunk of chunksOf(digests)) {
-    await nextTurn()
-    const rows = await db.query<{ sha256: string }>(OWNED, [ownerId, ...chunk])
-    for (const { sha256 } of rows) owned.add(sha256)
-  }
-  return owned
-}
-
-/** Does the same in a transaction that has reserved the digests: the result stays valid while the deploy is open. */
-export async function ownedOfReserved(
-  em: SqlEntityManager,
-  ownerId: string,
-  digests: readonly string[],
-): Promise<Set<string>> {
-  const owned = new Set<string>()
-  for (const chunk of chunksOf(digests)) {
-    if (digests.length > CHUNK) await nextTurn()
-    for (const { sha256 } of await em.execute<{ sha256: string }[]>(OWNED, [ownerId, ...chunk])) owned.add(sha256)
-  }
-  return owned
-}
 
 /**
  * Protects blobs from garbage collection for a day, whether or not their bytes exist yet.

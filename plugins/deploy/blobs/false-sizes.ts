@@ -2,7 +2,8 @@ import type { Database } from '../../../core/data/database.ts'
 import type { Storage } from '../../../drivers/storage/interface.ts'
 import { forEach } from '../concurrency.ts'
 import type { Contents, Manifests } from '../manifest/manifests.ts'
-import { blobKey, ownedBy } from './blobs.ts'
+import { blobKey } from './blobs.ts'
+import { knownBlobs } from './known-blobs.ts'
 
 /** The number of blobs whose size is read concurrently. */
 const CONCURRENCY = 16
@@ -10,7 +11,7 @@ const CONCURRENCY = 16
 const SHOWN = 20
 
 /**
- * Lists the files that an owner has already, and announces with another size than the stored bytes have. Quotas count the
+ * Lists the files that a player has already, and announces with another size than the stored bytes have. Quotas count the
  * announced size, and whatever reads the file relies on it.
  *
  * Sizes that the live deploy of the game has too were checked when it was finalized. Only the others are read from the
@@ -18,14 +19,14 @@ const SHOWN = 20
  */
 export async function falseSizes(
   { db, storage, manifests }: { db: Database; storage: Storage; manifests: Manifests },
-  { ownerId, liveDeployId }: { ownerId: string; liveDeployId: string | null },
+  { playerId, gameId, liveDeployId }: { playerId: string; gameId: string; liveDeployId: string | null },
   contents: Contents,
 ): Promise<{ path: string; message: string }[]> {
   const known = liveDeployId === null ? null : await manifests.contentsOf(liveDeployId)
   const unknown = [...contents].filter(([sha256, { size }]) => known?.get(sha256)?.size !== size)
-  const owned = await ownedBy(
-    db,
-    ownerId,
+  const owned = await knownBlobs(
+    (sql, values) => db.query(sql, values),
+    { playerId, gameId },
     unknown.map(([sha256]) => sha256),
   )
   const found: { path: string; message: string }[] = []

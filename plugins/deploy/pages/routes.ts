@@ -61,7 +61,7 @@ export const pages: Routes = async (app) => {
     async (request, reply) => {
       const { slug, deployId } = request.params
       const { playerId } = callerOf(request)
-      const { liveDeployId: before } = await app.games.mustOwn(playerId, slug)
+      const { liveDeployId: before } = await app.games.mustMake(playerId, slug)
       await app.deploys.rollback(playerId, deployId)
       const back = before && before !== deployId ? `=${before}` : ''
       return reply.redirect(`/games/${slug}/deploys?restored${back}`, 303)
@@ -131,7 +131,7 @@ export async function showDeploys(
   { slug, cursor, done = null, published = false, problem, status }: Shown,
 ): Promise<string> {
   const { playerId, viewer } = callerOf(request)
-  const game = await app.games.mustOwn(playerId, slug)
+  const game = await app.games.mustMake(playerId, slug)
   const page = await app.deploys.list(playerId, game.id, { limit: 20, ...(cursor ? { cursor } : {}) })
   const warnings = published ? warningsOf(page.deploys.find(({ state }) => state === 'live')) : ''
   return renderPage(reply, {

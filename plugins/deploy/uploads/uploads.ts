@@ -3,9 +3,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { NotFound } from '../../../core/errors.ts'
 import { BlobNotFound, DigestMismatch, type Storage } from '../../../drivers/storage/interface.ts'
-import { blobKey, ownedBy, uploadKey } from '../blobs/blobs.ts'
+import { blobKey, uploadKey } from '../blobs/blobs.ts'
+import { knownBlobs, type Uploader } from '../blobs/known-blobs.ts'
 import { forEach } from '../concurrency.ts'
-import type { DeployRow } from '../entities.ts'
+import { type DeployRow, uploaderOf } from '../entities.ts'
 import { DeployClosed, DeployExpired, IncompleteDeploy } from '../errors.ts'
 import type { Contents } from '../manifest/manifests.ts'
 import type { DeployState, NewFile, StartedDeploy } from '../schemas.ts'
@@ -21,6 +22,9 @@ const SIGNED_AT_ONCE = 500
 const SHOWN = 100
 
 type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'identity' | 'origins'> & { storage: Storage }
+
+/** What is read of a deploy whose files are verified. */
+type UploadedDeploy = Pick<DeployRow, 'id' | 'ownerId' | 'playerId' | 'gameId'>
 
 /** The announced data of a file. */
 export type ExpectedFile = Pick<NewFile, 'sha256' | 'size'>
@@ -113,14 +117,18 @@ export class Uploads {
 
   /** Lists the digests of files that have not arrived. Direct uploads to the storage count after `verify` only. */
   async missing(deployId: string, contents: Contents): Promise<string[]> {
-    const { db } = this.#parts
-    const [deploy] = await db.query<{ ownerId: string }>('select owner_id as "ownerId" from deploys where id = ?', [
-      deployId,
-    ])
+    const [deploy] = await this.#parts.db.query<Uploader>(
+      `select coalesce(player_id, owner_id) as "playerId", game_id as "gameId" from deploys where id = ?`,
+      [deployId],
+    )
     if (!deploy) throw new NotFound('deploy')
-    const there = await ownedBy(db, deploy.ownerId, [...contents.keys()])
+    const there = await this.#known(deploy, [...contents.keys()])
     for (const sha256 of await this.#received(deployId)) there.add(sha256)
     return [...contents.keys()].filter((sha256) => !there.has(sha256))
+  }
+
+  #known(uploader: Uploader, digests: string[]): Promise<Set<string>> {
+    return knownBlobs((sql, values) => this.#parts.db.query(sql, values), uploader, digests)
   }
 
   async #received(deployId: string): Promise<string[]> {
@@ -157,15 +165,15 @@ export class Uploads {
    * @throws IncompleteDeploy with the paths that are missing, or whose bytes are not the announced ones
    * @throws LiveSecret
    */
-  async verify(deploy: Pick<DeployRow, 'id' | 'ownerId'>, contents: Contents, allowSecrets: boolean): Promise<void> {
+  async verify(deploy: UploadedDeploy, contents: Contents, allowSecrets: boolean): Promise<void> {
     await this.#verifyBytes(deploy, contents)
     if (!allowSecrets) await this.#secrets.refuse(deploy.id, contents)
   }
 
-  async #verifyBytes(deploy: Pick<DeployRow, 'id' | 'ownerId'>, contents: Contents): Promise<void> {
+  async #verifyBytes(deploy: UploadedDeploy, contents: Contents): Promise<void> {
     const { db } = this.#parts
     const relayed = new Set(await this.#received(deploy.id))
-    const owned = await ownedBy(db, deploy.ownerId, [...contents.keys()])
+    const owned = await this.#known(uploaderOf(deploy), [...contents.keys()])
     const missing: { path: string; message: string }[] = []
     const unverified = [...contents].filter(([sha256]) => !owned.has(sha256) && !relayed.has(sha256))
     await forEach(CONCURRENCY, unverified, async ([sha256, { size, path }]) => {
@@ -177,7 +185,7 @@ export class Uploads {
           // upload.
           const sql = 'select 1 as one from deploy_uploads where deploy_id = ? and sha256 = ?'
           if ((await db.query(sql, [deploy.id, sha256])).length > 0) return
-          if ((await ownedBy(db, deploy.ownerId, [sha256])).has(sha256)) return
+          if ((await this.#known(uploaderOf(deploy), [sha256])).has(sha256)) return
           missing.push({ path, message: 'has not been uploaded' })
         } else if (error instanceof DigestMismatch) missing.push({ path, message: 'was uploaded with other bytes' })
         else throw error

@@ -37,13 +37,13 @@ export const zipRoutes =
     const upload = { maxBytes: limits.deployBytes + ENVELOPE_BYTES }
 
     /** Ownership is checked before any byte of the archive is read. */
-    const mustOwn = async (request: FastifyRequest) => {
-      await app.games.mustOwn(callerOf(request).playerId, (request.params as { slug: string }).slug)
+    const mustMake = async (request: FastifyRequest) => {
+      await app.games.mustMake(callerOf(request).playerId, (request.params as { slug: string }).slug)
     }
 
     const publish = async (request: FastifyRequest, slug: string, gone: AbortSignal) => {
       const { playerId } = callerOf(request)
-      const game = await app.games.mustOwn(playerId, slug)
+      const game = await app.games.mustMake(playerId, slug)
       const part = await request.file().catch((error) => {
         throw new InvalidRequest('The form did not arrive completely.').with({ cause: error })
       })
@@ -73,7 +73,7 @@ export const zipRoutes =
       {
         config: { auth: 'session', page: true, upload: { ...upload, longPerMinute: ARCHIVES_PER_MINUTE } },
         constraints: { origin: 'portal' },
-        onRequest: mustOwn,
+        onRequest: mustMake,
         schema: { params: Params, hide: true },
       },
       async (request, reply: FastifyReply) => {

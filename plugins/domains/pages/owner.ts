@@ -27,7 +27,7 @@ export const ownerPages: Routes = async (app) => {
     config: { auth: 'session', page: true },
     constraints: { origin: 'portal' },
     onRequest: async (request: FastifyRequest) => {
-      await app.games.mustOwn(callerOf(request).playerId, (request.params as { slug: string }).slug)
+      await app.games.mustMake(callerOf(request).playerId, (request.params as { slug: string }).slug)
     },
   } as const
 
@@ -37,7 +37,7 @@ export const ownerPages: Routes = async (app) => {
     state: { typed?: string; problem?: string; about?: string; flash?: string } = {},
   ) => {
     const { playerId, viewer } = callerOf(request)
-    const game = await app.games.mustOwn(playerId, (request.params as { slug: string }).slug)
+    const game = await app.games.mustMake(playerId, (request.params as { slug: string }).slug)
     const domains = await app.domains.list(playerId, game.id)
     return renderPage(reply, {
       title: `Domains of ${game.title}`,

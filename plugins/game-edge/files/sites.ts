@@ -85,7 +85,8 @@ export class Sites {
     return this.#sites.get(name, async () => {
       const game = await this.#app.games.bySlug(slug)
       if (!game) return null
-      const deployId = preview === null ? game.liveDeployId : await this.#app.deploys.byPreview(game.id, preview)
+      const deployId =
+        preview === null ? game.liveDeployId : await this.#app.deploys.manifests.byPreview(game.id, preview)
       const manifest = deployId === null ? null : await this.#app.deploys.manifest(deployId)
       if (!deployId || !manifest) return null
       const inherited = preview === null && (await this.#owners.inherits(slug, game.id))

@@ -34,7 +34,7 @@ export const activityPages: Routes = async (app) => {
     },
     async (request, reply) => {
       const { playerId, viewer } = callerOf(request)
-      const game = await app.games.mustOwn(playerId, request.params.slug)
+      const game = await app.games.mustMake(playerId, request.params.slug)
       const { cursor } = request.query
       const page = { limit: PER_PAGE, ...(cursor ? { cursor } : {}) }
       const { activity, nextCursor } = await app.games.activity.list(game.id, page)

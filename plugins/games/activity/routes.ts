@@ -12,7 +12,7 @@ export const activityRoutes: Routes = async (app) => {
       config: { auth: { scope: 'games:read', accepts: TOKENS_AND_SESSION } },
       constraints: { origin: 'portal' },
       onRequest: async (request: FastifyRequest) => {
-        await app.games.mustOwn(callerOf(request).playerId, (request.params as { id: string }).id)
+        await app.games.mustMake(callerOf(request).playerId, (request.params as { id: string }).id)
       },
       schema: {
         summary: 'Who changed a game, and when; the latest first, for 90 days',
@@ -23,7 +23,7 @@ export const activityRoutes: Routes = async (app) => {
       },
     },
     async (request) => {
-      const { id } = await app.games.mustOwn(callerOf(request).playerId, request.params.id)
+      const { id } = await app.games.mustMake(callerOf(request).playerId, request.params.id)
       return app.games.activity.list(id, request.query)
     },
   )

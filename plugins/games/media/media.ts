@@ -42,14 +42,14 @@ export class Media {
   /**
    * Inspects an upload, stores it and shows it with the game.
    *
-   * @throws NotFound when the game is not the player's
+   * @throws NotFound when the player does not make the game
    * @throws MediaRefused, PayloadTooLarge, UploadCut, TooManyMedia, QuotaExceeded, StorageFull: nothing is kept
    */
   async add(playerId: string, gameId: string, upload: Readable): Promise<Game['media'][number]> {
     const { clock, config, quotas, storage, games } = this.#parts
-    const game = await games.mustOwn(playerId, gameId)
+    const game = await games.mustMake(playerId, gameId)
     if (game.media.length >= MOST_MEDIA) throw new TooManyMedia(MOST_MEDIA)
-    await quotas.mustHaveRoom(playerId)
+    await quotas.mustHaveRoom(game.ownerId)
     await assertRoom(storage)
     const file = await spool(config.dataDir, upload)
     const id = newId('med', clock.now())
@@ -63,9 +63,9 @@ export class Media {
       } finally {
         stream.destroy()
       }
-      await this.#change(playerId, game.id, async (row, em) => {
+      await this.#change(game.id, async (row, em) => {
         if (row.media.length >= MOST_MEDIA) throw new TooManyMedia(MOST_MEDIA)
-        await quotas.add(em, playerId, { kind: STORED_KIND, bytes: size }, { uploaded: size })
+        await quotas.add(em, row.ownerId, { kind: STORED_KIND, bytes: size }, { uploaded: size, uploaderId: playerId })
         row.media = [...row.media, item]
         await recordActivity(em, clock, { gameId: game.id, action: 'media.add', target: id })
       })
@@ -84,11 +84,11 @@ export class Media {
   /** @throws NotFound */
   async remove(playerId: string, gameId: string, mediaId: string): Promise<void> {
     const { clock, quotas, storage, games } = this.#parts
-    const game = await games.mustOwn(playerId, gameId)
-    await this.#change(playerId, game.id, async (row, em) => {
+    const game = await games.mustMake(playerId, gameId)
+    await this.#change(game.id, async (row, em) => {
       const item = row.media.find(({ id }) => id === mediaId)
       if (!item) throw new NotFound('picture or video')
-      await quotas.remove(em, playerId, { kind: STORED_KIND, bytes: item.size })
+      await quotas.remove(em, row.ownerId, { kind: STORED_KIND, bytes: item.size })
       row.media = row.media.filter(({ id }) => id !== mediaId)
       if (row.coverId === mediaId) row.coverId = null
       await recordActivity(em, clock, { gameId: game.id, action: 'media.remove', target: mediaId })
@@ -100,7 +100,7 @@ export class Media {
   /**
    * Finds a medium for viewers who may see the game.
    *
-   * @throws NotFound; Suspended for everybody but the owner
+   * @throws NotFound; Suspended for everybody but its makers
    */
   async find(viewerId: string | null, gameId: string, mediaId: string): Promise<StoredMedia & { isPublic: boolean }> {
     const { games } = this.#parts
@@ -150,15 +150,11 @@ export class Media {
   }
 
   /** Changes a game's row under a lock, so that concurrent uploads are all kept. */
-  async #change(
-    ownerId: string,
-    id: string,
-    change: (row: GameRow, em: SqlEntityManager) => Promise<void>,
-  ): Promise<void> {
+  async #change(id: string, change: (row: GameRow, em: SqlEntityManager) => Promise<void>): Promise<void> {
     const { db, clock } = this.#parts
     await db.transaction(async (em) => {
       await em.nativeUpdate(GameRow, { id }, { updatedAt: clock.now() })
-      const row = await em.findOne(GameRow, { id, ownerId, deletedAt: null })
+      const row = await em.findOne(GameRow, { id, deletedAt: null })
       if (!row) throw new NotFound('game')
       await change(row, em)
       await em.flush()

@@ -28,7 +28,7 @@ export const mediaRoutes: Routes = async (app) => {
   /** Checks ownership and the announced length before any byte of the body is read. */
   const admit = async (request: FastifyRequest) => {
     const { id, slug } = request.params as { id?: string; slug?: string }
-    await app.games.mustOwn(callerOf(request).playerId, id ?? slug ?? '')
+    await app.games.mustMake(callerOf(request).playerId, id ?? slug ?? '')
     if (Number(request.headers['content-length'] ?? 0) > UPLOAD.maxBytes) throw tooLarge(true)
   }
 

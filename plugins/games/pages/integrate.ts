@@ -31,11 +31,15 @@ async function play() {
   room.send('move', { x: 3, y: 4 })
 }`
 
-/** Renders code for sign-in and rooms, ready to copy. @param newSecret shown once, immediately after its creation */
+/**
+ * Renders code for sign-in and rooms, ready to copy.
+ *
+ * @param newSecret shown once, immediately after its creation; only the owner creates one
+ */
 export function integrate(
   app: Pick<FastifyInstance, 'games' | 'origins'>,
   game: Game,
-  newSecret: string | null = null,
+  { isOwner, newSecret = null }: { isOwner: boolean; newSecret?: string | null },
 ): View {
   const { portal } = app.origins
   const facts = [
@@ -81,8 +85,11 @@ export function integrate(
     ${app.games.dashboard.integrateSections.map((section) => section(game))}
     <${Section} title="OAuth" description="For games with a server of their own.">
       <${DescriptionList} items=${facts} />
-      <${Confirm} label="Create a new client secret" action=${`${pathOf(game)}/integrate/secret`}>
+      ${
+        isOwner &&
+        html`<${Confirm} label="Create a new client secret" action=${`${pathOf(game)}/integrate/secret`}>
         <p>The old secret and all sign-ins through it end at once. A hosted game does not use the secret.</p>
-      <//>
+      <//>`
+      }
     <//>`
 }

@@ -52,7 +52,7 @@ export const livePages: Routes = async (app) => {
     { ...own, schema: { hide: true, params: Type.Object({ slug: Type.String({ maxLength: 63 }) }) } },
     async (request, reply) => {
       const { playerId } = callerOf(request)
-      const game = await app.games.mustOwn(playerId, request.params.slug)
+      const game = await app.games.mustMake(playerId, request.params.slug)
       const look = async () => {
         const columns = await dashboard.loadColumns([game])
         return { event: 'parts', data: { [NUMBERS]: renderPart(numbersOf(game, columns)) } }

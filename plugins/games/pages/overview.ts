@@ -39,9 +39,13 @@ const own = {
 export const overviewPages: Routes = async (app) => {
   app.get('/games/:slug/overview', own, async (request, reply) => {
     const { playerId, viewer } = callerOf(request)
-    const game = await app.games.mustOwn(playerId, request.params.slug)
+    const game = await app.games.mustMake(playerId, request.params.slug)
     const columns = await app.games.dashboard.loadColumns([game])
-    return renderPage(reply, { title: `Overview of ${game.title}`, user: viewer, body: overview(app, game, columns) })
+    return renderPage(reply, {
+      title: `Overview of ${game.title}`,
+      user: viewer,
+      body: overview(app, game, { columns, isOwner: app.games.may(playerId, game, 'own') }),
+    })
   })
 
   app.post(
@@ -66,7 +70,7 @@ export const overviewPages: Routes = async (app) => {
 
   app.get('/games/:slug/sign-in', own, async (request, reply) => {
     const { playerId, viewer } = callerOf(request)
-    const game = await app.games.mustOwn(playerId, request.params.slug)
+    const game = await app.games.mustMake(playerId, request.params.slug)
     const { totals } = await app.games.analytics(playerId, game.id, {})
     return renderPage(reply, {
       title: `Sign-in of ${game.title}`,
@@ -76,12 +80,16 @@ export const overviewPages: Routes = async (app) => {
   })
 }
 
-function overview(app: FastifyInstance, game: Game, columns: LoadedColumn[]): View {
+function overview(
+  app: FastifyInstance,
+  game: Game,
+  { columns, isOwner }: { columns: LoadedColumn[]; isOwner: boolean },
+): View {
   const texts = columns.filter(({ align }) => align === 'start')
   return html`
     ${dashboardHeader(app, game, `${pathOf(game)}/overview`)}
     <${Split} aside=${!game.suspended && nextStep(game)}>
-      ${game.suspended && suspensionOf(game, game.suspended)}
+      ${game.suspended && suspensionOf(game, game.suspended, isOwner)}
       ${game.approval && approvalOf(game.approval)}
       <div data-events=${`/live${pathOf(game)}`} data-part=${NUMBERS}>${numbersOf(game, columns)}</div>
       <${Card}>
@@ -131,7 +139,7 @@ function nextStep(game: Game): View {
       `${path}/settings#media`,
       'Add a picture',
     )
-  if (game.visibility === 'private' && !game.approval && game.invitedIds.length === 0)
+  if (game.visibility === 'private' && !game.approval && game.testerIds.length + game.makerIds.length === 0)
     return step(
       'Next: invite somebody',
       'It is private: people with your link may play it.',
@@ -152,13 +160,18 @@ function nextStep(game: Game): View {
 }
 
 /** Shows the reason of a suspension, and the form for the owner's single answer. */
-const suspensionOf = ({ appeal, slug }: Game, { reason, at }: NonNullable<Game['suspended']>): View => html`
+const suspensionOf = (
+  { appeal, slug }: Game,
+  { reason, at }: NonNullable<Game['suspended']>,
+  isOwner: boolean,
+): View => html`
   <${Card} title="Suspended" description="Nobody can play it or sign in to it now. Your files are safe.">
     <p>${reason}</p><p class="soft">Since <${Timestamp} at=${at} />.</p>
     ${
       appeal
         ? html`<p>You answered: ${appeal}</p>`
-        : html`<${Form} action=${`/games/${slug}/appeal`}>
+        : isOwner &&
+          html`<${Form} action=${`/games/${slug}/appeal`}>
             <${Field} label="Your answer" name="text" type="textarea" rows=${4} required maxlength=${APPEAL_LENGTH} hint="You can answer once. Say what you changed." />
             <${Button} kind="act">Send the answer<//>
           <//>`

@@ -153,23 +153,32 @@ export const ownerPages: Routes = async (app) => {
   const mine = {
     ...own,
     onRequest: async (request: FastifyRequest) => {
+      await app.games.mustMake(callerOf(request).playerId, (request.params as { slug: string }).slug)
+    },
+  }
+  /** Of its makers, only the owner. */
+  const owners = {
+    ...own,
+    onRequest: async (request: FastifyRequest) => {
       await app.games.mustOwn(callerOf(request).playerId, (request.params as { slug: string }).slug)
     },
   }
   const game = { ...mine, schema: { params: Slug } } as const
   const gameOf = (request: FastifyRequest) =>
-    app.games.mustOwn(callerOf(request).playerId, (request.params as { slug: string }).slug)
+    app.games.mustMake(callerOf(request).playerId, (request.params as { slug: string }).slug)
   const saved = (game: Game, part = '') => `${pathOf(game)}/settings?saved${part}`
 
   app.get('/games/:slug/settings', { ...mine, schema: { params: Slug, querystring: Done } }, async (request, reply) => {
     const { playerId, viewer } = callerOf(request)
     const game = await gameOf(request)
+    const isOwner = app.games.may(playerId, game, 'own')
+    const inviteLink = isOwner ? await app.games.invitations.link(playerId, game.id) : null
     return renderPage(reply, {
       title: `Settings of ${game.title}`,
       user: viewer,
       scripts: ['media-upload.js'],
       flash: 'saved' in request.query ? { message: 'Saved.' } : null,
-      body: settings(app, { game, inviteLink: await app.games.invitations.link(playerId, game.id) }),
+      body: settings(app, { game, isOwner, inviteLink }),
     })
   })
 
@@ -208,7 +217,7 @@ export const ownerPages: Routes = async (app) => {
 
   app.post(
     '/games/:slug/settings/address',
-    { ...mine, schema: { params: Slug, body: Type.Object({ slug: Text }) } },
+    { ...owners, schema: { params: Slug, body: Type.Object({ slug: Text }) } },
     async (request, reply) => {
       const slug = request.body.slug.trim().toLowerCase()
       if (!SLUG.test(slug))
@@ -240,7 +249,7 @@ export const ownerPages: Routes = async (app) => {
   app.post(
     '/games/:slug/settings/invitations',
     {
-      ...mine,
+      ...owners,
       schema: { params: Slug, body: Type.Object({ do: Type.Union([Type.Literal('renew'), Type.Literal('revoke')]) }) },
     },
     async (request, reply) => {
@@ -251,7 +260,7 @@ export const ownerPages: Routes = async (app) => {
 
   app.post(
     '/games/:slug/settings/delete',
-    { ...mine, schema: { params: Slug, body: Type.Object({ confirm: Text }) } },
+    { ...owners, schema: { params: Slug, body: Type.Object({ confirm: Text }) } },
     async (request, reply) => {
       if (request.body.confirm.trim() !== request.params.slug)
         throw invalidField('confirm', `Nothing was deleted: type ${request.params.slug} to confirm.`)
@@ -281,15 +290,17 @@ export const ownerPages: Routes = async (app) => {
   )
 
   app.get('/games/:slug/integrate', game, async (request, reply) => {
+    const { playerId, viewer } = callerOf(request)
     const found = await gameOf(request)
+    const isOwner = app.games.may(playerId, found, 'own')
     return renderPage(reply, {
       title: `Integrate ${found.title}`,
-      user: callerOf(request).viewer,
-      body: integrate(app, found),
+      user: viewer,
+      body: integrate(app, found, { isOwner }),
     })
   })
 
-  app.post('/games/:slug/integrate/secret', game, async (request, reply) => {
+  app.post('/games/:slug/integrate/secret', { ...owners, schema: { params: Slug } }, async (request, reply) => {
     const { playerId, viewer } = callerOf(request)
     const found = await gameOf(request)
     const { clientSecret } = await app.games.rotateSecret(playerId, found.id, 0)
@@ -297,7 +308,7 @@ export const ownerPages: Routes = async (app) => {
     return renderPage(reply, {
       title: `Integrate ${found.title}`,
       user: viewer,
-      body: integrate(app, found, clientSecret),
+      body: integrate(app, found, { isOwner: true, newSecret: clientSecret }),
     })
   })
 }

@@ -21,22 +21,28 @@ import { gameTabs } from './dashboard.ts'
 
 const number = new Intl.NumberFormat('en')
 
+/** Somebody who made a game, and their page; null when there is none. */
+interface Maker {
+  name: string
+  path: string | null
+}
+
 export interface PlayProps {
   game: Game
-  /** The owner and their page; null if the account does not exist. */
-  owner: { name: string; path: string | null } | null
+  /** The owner, if the account exists, and the other makers. */
+  makers: readonly Maker[]
   /** Whether the viewer is signed in here, and so must be signed in to the game. */
   signedIn: boolean
-  isOwner: boolean
+  isMaker: boolean
   /** The sections that plugins add. */
   sections: Content[]
   /** Other games. */
   more: Content
 }
 
-/** Renders the public page of a game: the game itself, and its description below. Only its owner sees a suspended one. */
+/** Renders the public page of a game: the game itself, and its description below. Only its makers see a suspended one. */
 export function play(app: Pick<FastifyInstance, 'games' | 'origins' | 'site'>, props: PlayProps): View {
-  const { game, signedIn, isOwner, owner, sections, more } = props
+  const { game, signedIn, isMaker, makers, sections, more } = props
   const ready = isReady(game)
   const framed = isFramed(game)
   const { origin, pathname, search, href } = new URL(game.url)
@@ -49,13 +55,12 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins' | 'site'>, p
   const chips = game.approval
     ? html`<${Chip} tone="warn">${game.approval.state === 'refused' ? 'refused' : 'waits for approval'}<//>`
     : game.visibility === 'private' && html`<${Chip}>private<//>`
-  const name = html`<bdi>${owner?.name ?? 'somebody'}</bdi>`
-  const by = html`by ${owner?.path ? html`<a href=${owner.path}>${name}</a>` : name}`
+  const by = html`by ${makers.length > 0 ? inWords(makers.map(linkTo)) : 'somebody'}`
   return html`
     ${
       framed &&
       html`<${PlayBar} title=${game.title} by=${html`${by} ${chips}`}>
-        ${!isOwner && app.site.thingLinks.map(({ label, href }) => html`<a class="button small quiet" href=${href('game', game.slug)} rel="nofollow">${label}</a>`)}
+        ${!isMaker && app.site.thingLinks.map(({ label, href }) => html`<a class="button small quiet" href=${href('game', game.slug)} rel="nofollow">${label}</a>`)}
       <//>
       <${PlayFrame} src=${src} title=${game.title} isolated=${game.isolated} signIn=${signIn} />`
     }
@@ -66,8 +71,8 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins' | 'site'>, p
             <div class="row"><a class="address" href=${href}>${href.replace(/^https?:\/\/|\/$/g, '')}</a><${Button} href=${href}>Open on its own<//></div>`
           : html`<${PageHeader} title=${game.title} lede=${by} address=${game.url} chips=${chips} actions=${actions(ready, game)} />`
       }
-      ${isOwner && gameTabs(app, game, pathOf(game))}
-      ${game.suspended ? suspended(game) : !ready && (isOwner ? unpublished(game) : html`<${EmptyState} title="Nothing to play yet"><p>Its maker has not published a build. Come back later.</p><//>`)}
+      ${isMaker && gameTabs(app, game, pathOf(game))}
+      ${game.suspended ? suspended(game) : !ready && (isMaker ? unpublished(game) : html`<${EmptyState} title="Nothing to play yet"><p>Its maker has not published a build. Come back later.</p><//>`)}
       <${Stack}>
         ${
           (game.stats.plays > 0 || game.tags.length > 0) &&
@@ -80,10 +85,17 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins' | 'site'>, p
         ${sections}
         ${game.media.length > 0 && html`<${MediaGallery} items=${game.media} title=${game.title} />`}
         ${more}
-        ${!isOwner && !framed && html`<${ThingLinks} site=${app.site} kind="game" id=${game.slug} />`}
+        ${!isMaker && !framed && html`<${ThingLinks} site=${app.site} kind="game" id=${game.slug} />`}
       <//>
     <//>`
 }
+
+const linkTo = ({ name, path }: Maker): Content =>
+  path ? html`<a href=${path}><bdi>${name}</bdi></a>` : html`<bdi>${name}</bdi>`
+
+/** Joins names: `A`, `A and B`, `A, B and C`. */
+const inWords = (names: readonly Content[]): Content =>
+  names.map((name, at) => html`${at === 0 ? '' : at === names.length - 1 ? ' and ' : ', '}${name}`)
 
 const actions = (ready: boolean, game: Game): Content =>
   ready && html`<${Row}><${Button} kind="act" href=${game.url}>Play at ${new URL(game.url).host}<//><//>`
@@ -91,7 +103,7 @@ const actions = (ready: boolean, game: Game): Content =>
 const suspended = (game: Game): View =>
   html`<${EmptyState} title="Suspended" action=${{ href: `${pathOf(game)}/overview`, label: 'See the reason' }}><p>Nobody can play it now. You may answer once.</p><//>`
 
-/** Renders the page of a suspended game for everybody but its owner. Its title may be the reason, so it says nothing. */
+/** Renders the page of a suspended game for everybody but its makers. Its title may be the reason, so it says nothing. */
 export const suspendedForOthers = (): View => html`
   <${PageHeader} title="Suspended" />
   <${EmptyState} title="This game is not shown" action=${{ href: '/catalog', label: 'Find another game' }}><p>The people who look after this platform have taken it offline.</p><//>`

@@ -83,7 +83,7 @@ export const publicPages: Routes = async (app) => {
     const game = await app.games.bySlug(slug)
     if (game && app.games.visibleTo(viewerId, game)) return game
     const moved = game ? null : await app.games.movedFrom(slug)
-    if (!moved || (!app.games.isShown(moved) && moved.ownerId !== viewerId)) throw new NotFound('game')
+    if (!moved || (!app.games.isShown(moved) && !app.games.may(viewerId, moved, 'make'))) throw new NotFound('game')
     reply.redirect(pathOf(moved), 302)
     return null
   }
@@ -93,6 +93,8 @@ export const publicPages: Routes = async (app) => {
     const game = await gameAt(request, reply, request.params.slug)
     if (!game) return reply
     const owner = await app.identity.players.find(game.ownerId)
+    const makers = await app.games.members.people(game.makerIds)
+    const isMaker = app.games.may(viewer?.id ?? null, game, 'make')
     const sections = game.suspended ? [] : app.games.pageSections.map((section) => section(game, viewer?.id ?? null))
     if (isFramed(game)) {
       const { origin } = new URL(game.url)
@@ -103,7 +105,7 @@ export const publicPages: Routes = async (app) => {
     }
     // A frame has shared memory only when its top page is isolated too.
     if (game.isolated) reply.header('cross-origin-embedder-policy', 'require-corp')
-    if (game.suspended && game.ownerId !== viewer?.id) {
+    if (game.suspended && !isMaker) {
       return renderPage(reply, {
         title: 'Suspended',
         current: '/catalog',
@@ -124,9 +126,14 @@ export const publicPages: Routes = async (app) => {
       share: app.games.isShown(game) ? shareOf(app, game) : undefined,
       body: play(app, {
         game,
-        owner: owner && { name: owner.name, path: owner.disabled || owner.isGuest ? null : playerPath(owner.id) },
+        makers: [
+          ...(owner ? [{ name: owner.name, path: owner.disabled || owner.isGuest ? null : playerPath(owner.id) }] : []),
+          ...game.makerIds
+            .flatMap((id) => makers.get(id) ?? [])
+            .map(({ id, name }) => ({ name, path: playerPath(id) })),
+        ],
         signedIn: viewer !== undefined,
-        isOwner: game.ownerId === viewer?.id,
+        isMaker,
         sections: await Promise.all(sections),
         more: game.suspended ? null : await moreGames(app, game, owner?.name ?? 'this maker'),
       }),

@@ -20,14 +20,16 @@ import { type GameForm, gameFields } from './form.ts'
 
 export interface SettingsProps {
   game: Game
-  /** The link to a private game; null when there is none. */
+  /** Whether the viewer owns the game, and so may change its address and end it. */
+  isOwner: boolean
+  /** The link to a private game; null when there is none, and for makers who are not its owner. */
   inviteLink: string | null
 }
 
 type App = Pick<FastifyInstance, 'games' | 'origins'>
 
 /** Renders the settings of a game: description, addresses, serving, access and deletion. */
-export function settings(app: App, { game, inviteLink }: SettingsProps): View {
+export function settings(app: App, { game, isOwner, inviteLink }: SettingsProps): View {
   const path = `${pathOf(game)}/settings`
   return html`
     ${dashboardHeader(app, game, path)}
@@ -35,7 +37,7 @@ export function settings(app: App, { game, inviteLink }: SettingsProps): View {
       <${Form} action=${path} submit="Save">${gameFields(formOf(game))}<//>
     <//>
     ${mediaSection(game, path)}
-    ${addressSection(game, path)}
+    ${isOwner && addressSection(game, path)}
     ${app.games.dashboard.settings
       .filter((page) => page.shown(game))
       .map(
@@ -43,14 +45,17 @@ export function settings(app: App, { game, inviteLink }: SettingsProps): View {
           html`<${Section} layout="side" title=${title} description=${description}><div class="row"><${Button} href=${href(game)}>${label}<//></div><//>`,
       )}
     ${servingSection(game, path)}
-    ${game.visibility === 'private' && !game.approval && invitationSection(game, path, inviteLink)}
+    ${isOwner && game.visibility === 'private' && !game.approval && invitationSection(game, path, inviteLink)}
+    ${isOwner && endSection(game, path)}`
+}
+
+const endSection = (game: Game, path: string): View => html`
     <${Section} layout="side" title="End of the game" id="end" description="You can restore it for 30 days. Its address stays reserved for 90 days.">
       <${Confirm} label="Delete game" action=${`${path}/delete`} submit="Delete for everyone">
         <p>Nobody can open <strong>${game.title}</strong>, and it disappears from every list.</p>
         <${Field} label=${`Type ${game.slug} to confirm`} name="confirm" required autocomplete="off" mono />
       <//>
     <//>`
-}
 
 const mediaSection = (game: Game, path: string): View => html`
   <${Section} layout="side" title="Pictures and videos" id="media" description="The game's card shows the cover. PNG, JPEG, WebP or GIF up to 10 MiB, MP4 or WebM up to 100 MiB.">
@@ -124,10 +129,10 @@ function servingSection(game: Game, path: string): View {
 const invitationSection = (game: Game, path: string, link: string | null): View => html`
   <${Section} layout="side" title="Invited players" id="invitations" description="Signed-in players who open the link may see and play this private game.">
     ${link && html`<${CopyValue} value=${link} label="invitation link" />`}
-    <p class="soft">${game.invitedIds.length === 0 ? 'Nobody has joined yet.' : `${game.invitedIds.length} ${game.invitedIds.length === 1 ? 'player has' : 'players have'} joined.`}</p>
+    <p class="soft">${game.testerIds.length === 0 ? 'Nobody has joined yet.' : `${game.testerIds.length} ${game.testerIds.length === 1 ? 'player has' : 'players have'} joined.`}</p>
     <div class="row">
       <${Form} action=${`${path}/invitations`}><${Button} name="do" value="renew">${link ? 'Create a new link' : 'Create a link'}<//><//>
-      ${(link || game.invitedIds.length > 0) && html`<${Confirm} label="Uninvite everyone" action=${`${path}/invitations`} submit="End the link and uninvite everyone"><input type="hidden" name="do" value="revoke" /><//>`}
+      ${(link || game.testerIds.length > 0) && html`<${Confirm} label="Uninvite everyone" action=${`${path}/invitations`} submit="End the link and uninvite everyone"><input type="hidden" name="do" value="revoke" /><//>`}
     </div>
   <//>`
 

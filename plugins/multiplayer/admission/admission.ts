@@ -103,7 +103,7 @@ export async function roomGameOf(
 
 /**
  * Returns the preview whose rooms a page of the game itself asks for, by `?preview=<name>`: `gameyard dev` has a session
- * there, and not at the address of each preview. As at that address, only the owner may see those of a private game.
+ * there, and not at the address of each preview. As at that address, only makers and testers may see those of a private game.
  *
  * @throws NotFound
  */
@@ -114,8 +114,9 @@ async function previewAskedFor(
 ): Promise<string | null> {
   const { preview } = query as { preview?: unknown }
   if (preview === undefined) return null
-  const maySee = app.games.visibleTo(null, game) || session?.player.id === game.ownerId
-  const isThere = maySee && typeof preview === 'string' && (await app.deploys.byPreview(game.id, preview)) !== null
+  const maySee = app.games.visibleTo(session?.player.id ?? null, game)
+  const isThere =
+    maySee && typeof preview === 'string' && (await app.deploys.manifests.byPreview(game.id, preview)) !== null
   if (!isThere) throw new NotFound('preview')
   return preview
 }

@@ -31,7 +31,7 @@ export const pages =
       { config: { auth: 'session', page: true }, constraints: { origin: 'portal' }, schema: { params: Slug } },
       async (request, reply) => {
         const { playerId, viewer } = callerOf(request)
-        const game = await app.games.mustOwn(playerId, request.params.slug)
+        const game = await app.games.mustMake(playerId, request.params.slug)
         const shown = await viewOf(app, parts, game)
         return renderPage(reply, {
           title: `Rooms of ${game.title}`,
@@ -49,9 +49,9 @@ export const pages =
       { config: { auth: 'session' }, constraints: { origin: 'portal' }, schema: { hide: true, params: Slug } },
       async (request, reply) => {
         const { playerId } = callerOf(request)
-        const { id, slug } = await app.games.mustOwn(playerId, request.params.slug)
+        const { id, slug } = await app.games.mustMake(playerId, request.params.slug)
         const look = async () => {
-          const shown = await viewOf(app, parts, await app.games.mustOwn(playerId, slug))
+          const shown = await viewOf(app, parts, await app.games.mustMake(playerId, slug))
           return { event: 'parts', data: { [ROOMS]: renderPart(shown) } }
         }
         const shows = `rooms at ${slug} for ${playerId}`

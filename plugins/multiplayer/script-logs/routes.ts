@@ -21,7 +21,7 @@ export const logRoutes =
         },
       },
       async (request, reply) => {
-        const game = await app.games.mustOwn(callerOf(request).playerId, request.params.id)
+        const game = await app.games.mustMake(callerOf(request).playerId, request.params.id)
         const { follow, ...page } = request.query
         if (follow) return app.eventStreams.send(reply as never, logs.follow(game.id, page.limit)) as never
         reply.header('cache-control', 'no-store')

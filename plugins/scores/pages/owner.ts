@@ -46,7 +46,7 @@ export const ownerPages: Routes = async (app) => {
   } as const
   const { boards, lists, moderation } = app.scores
   const gameOf = (request: FastifyRequest) =>
-    app.games.mustOwn(callerOf(request).playerId, (request.params as { slug: string }).slug)
+    app.games.mustMake(callerOf(request).playerId, (request.params as { slug: string }).slug)
   const pathOf = ({ slug }: { slug: string }) => `/games/${slug}/scores`
 
   app.get('/games/:slug/scores', { ...own, schema: { params: Slug, querystring: Query } }, async (request, reply) => {

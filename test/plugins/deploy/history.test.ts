@@ -61,9 +61,13 @@ t.test('every deploy that was live has an address of its own', async (t) => {
     preview: short,
     domain: null,
   })
-  t.equal(await app.deploys.byPreview(game.id, short), first.deployId)
+  t.equal(await app.deploys.manifests.byPreview(game.id, short), first.deployId)
   await deploy(platform, program, game.id, build('two'))
-  t.equal(await app.deploys.byPreview(game.id, short), first.deployId, 'superseded, and still there to look at')
+  t.equal(
+    await app.deploys.manifests.byPreview(game.id, short),
+    first.deployId,
+    'superseded, and still there to look at',
+  )
 
   const begun = await program.post('/api/deploy', { gameId: game.id, files: filesOf(build('three')) })
   t.equal((await program.get(`/api/deploy/${begun.body.deployId}`)).body.previewUrl, null)
@@ -77,7 +81,11 @@ t.test('every deploy that was live has an address of its own', async (t) => {
     [game.id, '_'.repeat(10)],
     [game.id, ''],
   ] as const)
-    t.equal(await app.deploys.byPreview(gameId, id), null, `${id} of ${gameId === game.id ? 'the' : 'another'} game`)
+    t.equal(
+      await app.deploys.manifests.byPreview(gameId, id),
+      null,
+      `${id} of ${gameId === game.id ? 'the' : 'another'} game`,
+    )
 })
 
 t.test('a preview has no address where none fits', async (t) => {
@@ -109,7 +117,7 @@ t.test('a deploy is deleted unless it is live', async (t) => {
   t.equal((await program.get(`/api/deploy/${first.deployId}`)).status, 404)
   t.equal((await program.post(`/api/deploy/${first.deployId}/rollback`)).status, 404)
   t.equal(await app.deploys.manifest(first.deployId), null)
-  t.equal(await app.deploys.byPreview(game.id, first.deployId.slice(-10).toLowerCase()), null)
+  t.equal(await app.deploys.manifests.byPreview(game.id, first.deployId.slice(-10).toLowerCase()), null)
   t.same(await liveBuild(platform, game.id), build('two'))
 
   const begun = await program.post('/api/deploy', { gameId: game.id, files: filesOf(build('three')) })

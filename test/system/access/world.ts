@@ -13,7 +13,17 @@ import { Client, type Platform, type PlayerClient, startPlatform } from '../../k
 import { sheet } from '../../plugins/assets/models.ts'
 
 /** Whoever asks beside the owner, in the order of the table's columns. A further role is a word here, a column there. */
-export const CALLERS = ['nobody', 'guest', 'player', 'other owner', 'moderator', 'administrator'] as const
+export const CALLERS = [
+  'nobody',
+  'guest',
+  'player',
+  'other owner',
+  'moderator',
+  'administrator',
+  'maker',
+  'tester',
+  'former maker',
+] as const
 export type Caller = (typeof CALLERS)[number]
 
 /** Stands in everything private that the owner wrote, and in nothing that anybody else may read. */
@@ -45,6 +55,8 @@ export class World {
   readonly routes: readonly RouteOptions[]
   readonly owner: Owner
   readonly #settle: Settle
+  /** The players who made a game once. */
+  readonly #former = new Set<string>()
   readonly #clients = new Map<Caller, { browser: Client; program: Client; doubtful: boolean }>()
 
   constructor(platform: Platform, routes: readonly RouteOptions[], owner: Owner, settle: Settle) {
@@ -67,6 +79,25 @@ export class World {
     const clients = { browser, program, doubtful: false }
     this.#clients.set(caller, clients)
     return clients
+  }
+
+  /** Makes a caller what their word says in the game of an owner. */
+  async enlist(caller: Caller, { browser, game }: Owner): Promise<void> {
+    if (caller !== 'maker' && caller !== 'tester' && caller !== 'former maker') return
+    const { browser: player } = await this.as(caller)
+    const { games } = this.platform.app
+    const role = caller === 'tester' ? 'tester' : 'maker'
+    const { id } = player as PlayerClient
+    const found = await games.byId(game.id)
+    const isSo =
+      caller === 'former maker' ? this.#former.has(`${id} ${game.id}`) : found && games.roleOf(id, found) === role
+    if (!found || isSo) return
+    const { url } = await games.memberInvitations.create(browser.id, game.id, { role })
+    const [invitation, key] = new URL(url).pathname.split('/').slice(-2) as [string, string]
+    await games.memberInvitations.accept(id, invitation, key)
+    if (caller !== 'former maker') return
+    await games.members.remove(browser.id, game.id, id)
+    this.#former.add(`${id} ${game.id}`)
   }
 
   /** Says that a caller may have ended their own session or token. */
@@ -276,6 +307,7 @@ export function parametersOf(owner: Owner, path: string): Record<string, string>
     roomId: 'lobby',
     provider: 'github',
     mediaId: 'med_nowhere',
+    invitationId: 'inv_nowhere',
     categoryId: 'overall',
     preset: 'walk',
     purchaseId: 'pur_nowhere',

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import t from 'tap'
-import { type QrCode, qrCode, qrPath, qrText } from '../../../plugins/lan/qr.ts'
+import { type QrCode, qrCode, qrPath, qrText } from '../../../core/images/qr-code.ts'
 
 /** Returns the squares that an SVG path of runs `M x y h n v1 h-n z` paints. */
 function painted(path: string): Set<string> {

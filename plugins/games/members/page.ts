@@ -1,0 +1,263 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import Type from 'typebox'
+import { callerOf } from '../../../core/http/auth.ts'
+import type { Routes } from '../../../core/http/routes.ts'
+import { qrCode, qrPath } from '../../../core/images/qr-code.ts'
+import {
+  Avatar,
+  Button,
+  Card,
+  Choices,
+  type Column,
+  Confirm,
+  type Content,
+  CopyValue,
+  EmptyState,
+  Form,
+  html,
+  PageHeader,
+  QrPicture,
+  renderPage,
+  Section,
+  Table,
+  Timestamp,
+  type View,
+} from '../../../core/pages/index.ts'
+import { dashboardHeader } from '../pages/dashboard.ts'
+import { pathOf } from '../record.ts'
+import type { Game } from '../schemas.ts'
+import type { GameRole, MemberRole } from './roles.ts'
+import type { Invitation, Member } from './schemas.ts'
+
+const constraints = { origin: 'portal' } as const
+const own = { config: { auth: 'session', page: true }, constraints } as const
+const secret = { config: { auth: 'session', page: true, secretPath: true }, constraints } as const
+const Slug = Type.Object({ slug: Type.String({ maxLength: 63 }) })
+const Link = Type.Object({ id: Type.String({ maxLength: 30 }), key: Type.String({ maxLength: 100 }) })
+const RoleField = Type.Union([Type.Literal('maker'), Type.Literal('tester')], {
+  advice: 'Choose what they may do.',
+})
+const MemberField = Type.String({ maxLength: 30 })
+/** The open invitations of a page; see `MOST_OPEN`. */
+const LISTED = 50
+
+/** `/games/:slug/team`: who makes and tests a game; and the pages of invitations. */
+export const memberPages: Routes = async (app) => {
+  const { members, memberInvitations: invitations } = app.games
+  const slugOf = (request: FastifyRequest) => (request.params as { slug: string }).slug
+  /** The caller is checked before the body is read. Another player's game counts as not found. */
+  const owned = async (request: FastifyRequest) => {
+    await app.games.mustOwn(callerOf(request).playerId, slugOf(request))
+  }
+  const teamOf = (slug: string) => `${pathOf({ slug })}/team`
+
+  app.get('/games/:slug/team', { ...own, schema: { params: Slug } }, async (request, reply) => {
+    const { playerId, viewer } = callerOf(request)
+    const game = await app.games.mustMake(playerId, request.params.slug)
+    const isOwner = app.games.may(playerId, game, 'own')
+    const open = isOwner ? (await invitations.list(playerId, game.id, { limit: LISTED })).invitations : []
+    reply.header('cache-control', 'no-store')
+    return renderPage(reply, {
+      title: `Team of ${game.title}`,
+      user: viewer,
+      body: team(app, { game, playerId, members: await members.list(playerId, game.id), open: await withCodes(open) }),
+    })
+  })
+
+  app.post(
+    '/games/:slug/team/invitations',
+    { ...own, onRequest: owned, schema: { params: Slug, body: Type.Object({ role: RoleField }) } },
+    async (request, reply) => {
+      const { slug } = request.params
+      const { id } = await invitations.create(callerOf(request).playerId, slug, { role: request.body.role })
+      return reply.redirect(`${teamOf(slug)}#${id}`, 303)
+    },
+  )
+
+  app.post(
+    '/games/:slug/team/revoke',
+    { ...own, onRequest: owned, schema: { params: Slug, body: Type.Object({ invitation: MemberField }) } },
+    async (request, reply) => {
+      await invitations.revoke(callerOf(request).playerId, request.params.slug, request.body.invitation)
+      return reply.redirect(`${teamOf(request.params.slug)}#invitations`, 303)
+    },
+  )
+
+  app.post(
+    '/games/:slug/team/role',
+    { ...own, onRequest: owned, schema: { params: Slug, body: Type.Object({ member: MemberField, role: RoleField }) } },
+    async (request, reply) => {
+      const { member, role } = request.body
+      await members.change(callerOf(request).playerId, request.params.slug, member, role)
+      return reply.redirect(teamOf(request.params.slug), 303)
+    },
+  )
+
+  app.post(
+    '/games/:slug/team/remove',
+    {
+      ...own,
+      // Everybody in the team may leave it.
+      onRequest: async (request) => {
+        await app.games.mustTest(callerOf(request).playerId, slugOf(request))
+      },
+      schema: { params: Slug, body: Type.Object({ member: MemberField }) },
+    },
+    async (request, reply) => {
+      const { playerId } = callerOf(request)
+      await members.remove(playerId, request.params.slug, request.body.member)
+      return reply.redirect(request.body.member === playerId ? '/games' : teamOf(request.params.slug), 303)
+    },
+  )
+
+  app.get('/invitations/:id/:key', { ...secret, schema: { params: Link } }, async (request, reply) => {
+    const { playerId, viewer } = callerOf(request)
+    const { id, key } = request.params
+    const { game, row } = await invitations.find(playerId, id, key)
+    const owner = (await members.people([game.ownerId])).get(game.ownerId)
+    const before = app.games.roleOf(playerId, game)
+    reply.header('referrer-policy', 'no-referrer')
+    return renderPage(reply, {
+      title: `Invitation to ${game.title}`,
+      user: viewer,
+      narrow: true,
+      body: invitationPage({
+        game,
+        from: owner?.name ?? 'Somebody',
+        role: row.role,
+        before,
+        action: `/invitations/${id}/${key}`,
+      }),
+    })
+  })
+
+  app.post('/invitations/:id/:key', { ...secret, schema: { params: Link } }, async (request, reply) => {
+    const { playerId } = callerOf(request)
+    const { game, role } = await invitations.accept(playerId, request.params.id, request.params.key)
+    return reply.redirect(role === 'maker' ? `${pathOf(game)}/overview` : pathOf(game), 303)
+  })
+}
+
+type WithCode = Invitation & { code: ReturnType<typeof qrPath> }
+
+const withCodes = (open: readonly Invitation[]): Promise<WithCode[]> =>
+  Promise.all(open.map(async (invitation) => ({ ...invitation, code: qrPath(await qrCode(invitation.url)) })))
+
+interface TeamProps {
+  game: Game
+  /** The viewer. */
+  playerId: string
+  members: readonly Member[]
+  /** The invitations that can be accepted; the owner's only. */
+  open: readonly WithCode[]
+}
+
+const ROLES: Record<GameRole, string> = { owner: 'owner', maker: 'maker', tester: 'tester' }
+
+function team(app: Pick<FastifyInstance, 'games' | 'origins'>, { game, playerId, members, open }: TeamProps): View {
+  const path = `${pathOf(game)}/team`
+  const isOwner = app.games.may(playerId, game, 'own')
+  return html`
+    ${dashboardHeader(app, game, path)}
+    <${Section} title="Members" description="Makers deploy and change the game as you do. Only its owner deletes it, changes its address and decides who is here.">
+      <${Table} caption=${`Members of ${game.title}`} columns=${columnsOf({ path, playerId, isOwner })} rows=${members} />
+    <//>
+    ${isOwner && inviteSection(path, open, members.length === 1)}`
+}
+
+const columnsOf = ({
+  path,
+  playerId,
+  isOwner,
+}: {
+  path: string
+  playerId: string
+  isOwner: boolean
+}): Column<Member>[] => [
+  {
+    label: 'Player',
+    cell: ({ player }) =>
+      html`<span class="row"><${Avatar} name=${player.name} imageUrl=${player.imageUrl} size="s" /><a href=${`/players/${player.id}`}><bdi>${player.name}</bdi></a>${player.id === playerId && html`<span class="soft">you</span>`}</span>`,
+  },
+  { label: 'Role', cell: ({ role }) => ROLES[role] },
+  {
+    label: 'Since',
+    cell: ({ since }) => (since ? html`<${Timestamp} at=${since} />` : html`<span class="soft">unknown</span>`),
+  },
+  {
+    label: 'Actions',
+    action: true,
+    cell: (member) => actionsOf(member, { path, playerId, isOwner }),
+  },
+]
+
+function actionsOf(
+  { player, role }: Member,
+  { path, playerId, isOwner }: { path: string; playerId: string; isOwner: boolean },
+): Content {
+  if (role === 'owner') return null
+  const leaves = player.id === playerId
+  if (!leaves && !isOwner) return null
+  const other: MemberRole = role === 'maker' ? 'tester' : 'maker'
+  const remove = leaves ? 'Leave' : 'Remove'
+  return html`<span class="row">
+    ${
+      isOwner &&
+      html`<${Form} action=${`${path}/role`}>
+        <input type="hidden" name="member" value=${player.id} />
+        <${Button} small name="role" value=${other} label=${`Make ${player.name} a ${other}`}>Make ${other}<//>
+      <//>`
+    }
+    <${Confirm} small label=${remove} name=${`${remove} ${leaves ? 'this game' : player.name}`} action=${`${path}/remove`}>
+      <p>${leaves ? 'You can no longer change this game.' : html`<bdi>${player.name}</bdi> can no longer change it.`} Deploys and everything else that is there stay.</p>
+      <input type="hidden" name="member" value=${player.id} />
+    <//>
+  </span>`
+}
+
+const inviteSection = (path: string, open: readonly WithCode[], alone: boolean): View => html`
+  <${Section} layout="side" title="Invite" id="invitations" description="Everybody who opens the link and is signed in can join. It is valid for two weeks and for 20 players.">
+    ${
+      alone &&
+      open.length === 0 &&
+      html`<${EmptyState} title="You make it alone"><p>Create a link, and send it, or let others scan its code.</p><//>`
+    }
+    ${open.map(
+      ({ id, url, role, player, usesLeft, expiresAt, code }) => html`
+      <${Card} title=${player ? html`<bdi>${player.name}</bdi> as ${role}` : `Link for ${role === 'maker' ? 'makers' : 'testers'}`} id=${id}>
+        <${CopyValue} value=${url} label=${`invitation of a ${role}`} />
+        <details class="confirm"><summary class="button small">Show the code</summary><div class="confirm-body plain"><${QrPicture} ...${code} label="QR code of the invitation" /></div></details>
+        <p class="soft">For ${usesLeft} ${usesLeft === 1 ? 'player' : 'players'}, until <${Timestamp} at=${expiresAt} />.</p>
+        <${Form} action=${`${path}/revoke`}><${Button} small kind="danger" name="invitation" value=${id} label=${`Take back the invitation of a ${role}`}>Take back<//><//>
+      <//>`,
+    )}
+    <${Form} action=${`${path}/invitations`} submit="Create a link">
+      <${Choices} legend="What may they do?" name="role" value="maker" options=${[
+        { value: 'maker', label: 'Make', hint: 'Deploy, change settings, boards and media, and see all figures.' },
+        { value: 'tester', label: 'Test', hint: 'Play it while it is private, and its previews.' },
+      ]} />
+    <//>
+  <//>`
+
+interface InvitationProps {
+  game: Game
+  /** The name of the owner. */
+  from: string
+  role: MemberRole
+  /** The viewer's role so far. */
+  before: GameRole | null
+  action: string
+}
+
+function invitationPage({ game, from, role, before, action }: InvitationProps): View {
+  const isNew = before === null || (before === 'tester' && role === 'maker')
+  const lede = isNew
+    ? html`<bdi>${from}</bdi> invites you to ${role === 'maker' ? 'make this game together' : 'test this game'}.`
+    : `You are in this game already, as its ${before}.`
+  return html`<${PageHeader} title=${game.title} lede=${lede} />
+    ${
+      isNew
+        ? html`<${Form} action=${action} submit="Join"><//>`
+        : html`<${Button} href=${before === 'tester' ? pathOf(game) : `${pathOf(game)}/overview`}>Open the game<//>`
+    }`
+}
