@@ -94,8 +94,8 @@ export default [
   {
     name: 'the manifest of a deploy does not count',
     in: 'plugins/deploy',
-    find: 'bytes: bytesOfStored(stored), blobs }, { uploaded })',
-    replace: 'blobs }, { uploaded })',
+    find: '{ kind: STORED_KIND, bytes: bytesOfStored(stored), blobs },',
+    replace: '{ kind: STORED_KIND, blobs },',
     tests: ['plugins/deploy/announcements'],
   },
   {

@@ -129,14 +129,14 @@ export default [
   {
     name: 'everybody sees pictures and boards of a suspended game',
     in: 'plugins/games',
-    find: 'if (game.suspended && game.ownerId !== viewerId) throw new Suspended()',
+    find: "if (game.suspended && !this.may(viewerId, game, 'make')) throw new Suspended()",
     replace: '',
     tests: ['system/hidden-games'],
   },
   {
     name: 'the page of a suspended game says its title',
     in: 'plugins/games',
-    find: 'if (game.suspended && game.ownerId !== viewer?.id) {',
+    find: 'if (game.suspended && !isMaker) {',
     replace: 'if (game === undefined) {',
     tests: ['system/hidden-games'],
   },
@@ -164,7 +164,7 @@ export default [
   {
     name: 'a save is kept in a game that is suspended meanwhile',
     in: 'plugins/games',
-    find: 'if (game.suspended !== null) throw new Suspended()',
+    find: 'if (suspended) throw new Suspended()',
     replace: '',
     tests: ['system/ended-games'],
   },

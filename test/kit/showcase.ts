@@ -216,6 +216,7 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
       'scores/combo',
       'analytics',
       'activity',
+      'team',
       'ai',
       'settings',
       'integrate',

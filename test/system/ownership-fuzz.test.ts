@@ -1,5 +1,5 @@
-// Sends well-formed requests with the owner's ids, slugs and addresses to every route as everybody but the owner. None
-// of them reads the owner's data, and none changes it.
+// Sends well-formed requests with the owner's ids, slugs and addresses to every route as everybody but the makers of the
+// owner's game. None of them changes the owner's data, and none but its tester reads it.
 //
 // GAMEYARD_FUZZ=100 makes 100 requests for each route and caller; GAMEYARD_SEED repeats a run that failed.
 
@@ -19,7 +19,8 @@ const COMPARED_EVERY = amount(10, 1)
 
 /** Those who must not get at what is another owner's. The short form asks as them and as one of the others in turn. */
 const ALWAYS: readonly Caller[] = ['player', 'other owner']
-const IN_TURN = CALLERS.filter((caller) => !ALWAYS.includes(caller))
+const ASKING = CALLERS.filter((caller) => caller !== 'maker')
+const IN_TURN = ASKING.filter((caller) => !ALWAYS.includes(caller))
 
 t.setTimeout(timeLimit(480 + RUNS * 30))
 t.test(`whatever others ask, the owner's things are neither read nor changed (seed ${SEED})`, async (t) => {
@@ -43,12 +44,13 @@ t.test(`whatever others ask, the owner's things are neither read nor changed (se
     const arbitrary = wellFormedRequestFor(operation, hintsOf(world.owner, route.url))
     const { kinds } = authRequirementOf(route.config?.auth as AuthRule)
     const runs = operation.requestBody ? RUNS : operation.parameters?.length ? Math.ceil(RUNS / 2) : 1
-    for (const [index, caller] of CALLERS.entries()) {
+    for (const [index, caller] of ASKING.entries()) {
       if (!ALL && !ALWAYS.includes(caller) && caller !== IN_TURN[number % IN_TURN.length]) continue
       // Staff may read and change what these are for.
       if (caller === 'moderator' && route.config?.role === 'moderator') continue
       if (caller === 'administrator' && (route.config?.role || route.url.startsWith('/admin'))) continue
       const { browser, program } = await world.as(caller)
+      await world.enlist(caller, world.owner)
       const clients = kinds.length === 0 || kinds.includes('session') ? [browser] : []
       if (kinds.includes('api-token')) clients.push(program)
       for (const { url, headers, body } of fc.sample(arbitrary, { numRuns: runs, seed: SEED + index })) {
@@ -60,7 +62,7 @@ t.test(`whatever others ask, the owner's things are neither read nor changed (se
             if (method !== 'GET') world.doubt(caller)
           }
           // What somebody typed is theirs to see again.
-          if (SECRET.test(answer.text) && !/anzibar/.test(`${url}${body}`))
+          if (caller !== 'tester' && SECRET.test(answer.text) && !/anzibar/.test(`${url}${body}`))
             leaks.push(`${caller}: ${method} ${url} ${body}`)
           if (answer.status >= 500 && answer.status !== 503) leaks.push(`${answer.status}: ${method} ${url} ${body}`)
         }

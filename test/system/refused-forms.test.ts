@@ -48,7 +48,7 @@ const REFUSED: Record<string, { fields: Record<string, string>; says: RegExp }> 
 const PAGE = { config: { auth: 'none', page: true }, constraints: { origin: 'portal' } } as const
 
 /** Forms that cannot be refused as they are sent: any choice of theirs is one. */
-const NEVER_REFUSED = ['/admin/players/:id/disable']
+const NEVER_REFUSED = ['/admin/players/:id/disable', '/games/:slug/team/invitations']
 
 /** What a schema says, and no person. */
 const SCHEMA_WORDS = /must NOT|must match|must be|request body|is not valid:|instancePath|is required|undefined/

@@ -177,7 +177,7 @@ const columnsOf = ({
   {
     label: 'Player',
     cell: ({ player }) =>
-      html`<span class="row"><${Avatar} name=${player.name} imageUrl=${player.imageUrl} size="s" /><a href=${`/players/${player.id}`}><bdi>${player.name}</bdi></a>${player.id === playerId && html`<span class="soft">you</span>`}</span>`,
+      html`<span class="person"><${Avatar} name=${player.name} imageUrl=${player.imageUrl} size="s" /><a href=${`/players/${player.id}`}><bdi>${player.name}</bdi></a>${player.id === playerId && html`<span class="soft">you</span>`}</span>`,
   },
   { label: 'Role', cell: ({ role }) => ROLES[role] },
   {
@@ -223,13 +223,13 @@ const inviteSection = (path: string, open: readonly WithCode[], alone: boolean):
       html`<${EmptyState} title="You make it alone"><p>Create a link, and send it, or let others scan its code.</p><//>`
     }
     ${open.map(
-      ({ id, url, role, player, usesLeft, expiresAt, code }) => html`
-      <${Card} title=${player ? html`<bdi>${player.name}</bdi> as ${role}` : `Link for ${role === 'maker' ? 'makers' : 'testers'}`} id=${id}>
+      ({ id, url, role, player, usesLeft, expiresAt, code }, at) => html`
+      <div id=${id}><${Card} title=${player ? html`<bdi>${player.name}</bdi> as ${role}` : `Link for ${role === 'maker' ? 'makers' : 'testers'}`}>
+        <p class="soft">For ${usesLeft} ${usesLeft === 1 ? 'player' : 'players'}, until <${Timestamp} at=${expiresAt} /></p>
         <${CopyValue} value=${url} label=${`invitation of a ${role}`} />
-        <details class="confirm"><summary class="button small">Show the code</summary><div class="confirm-body plain"><${QrPicture} ...${code} label="QR code of the invitation" /></div></details>
-        <p class="soft">For ${usesLeft} ${usesLeft === 1 ? 'player' : 'players'}, until <${Timestamp} at=${expiresAt} />.</p>
-        <${Form} action=${`${path}/revoke`}><${Button} small kind="danger" name="invitation" value=${id} label=${`Take back the invitation of a ${role}`}>Take back<//><//>
-      <//>`,
+        <details class="confirm invite" open=${at === 0}><summary class="button small">Code</summary><div class="confirm-body plain"><${QrPicture} ...${code} label="QR code of the invitation" /></div></details>
+        <div class="row"><${Form} action=${`${path}/revoke`}><${Button} small kind="danger" name="invitation" value=${id} label=${`Take back the invitation of a ${role}`}>Take back<//><//></div>
+      <//></div>`,
     )}
     <${Form} action=${`${path}/invitations`} submit="Create a link">
       <${Choices} legend="What may they do?" name="role" value="maker" options=${[
