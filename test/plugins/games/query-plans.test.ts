@@ -8,7 +8,7 @@ t.test('lists of games read just the rows of a page, in the order of an index', 
   const { app, clock } = platform
   const { id: owner } = await platform.signUp()
   for (const title of ['First game', 'Second game', 'Third game']) {
-    await app.games.create(owner, { title, description: '', tags: ['puzzle'] })
+    await app.games.create(owner, { title, description: '', tags: ['puzzle'], features: { inputs: ['touch'] } })
     clock.advance(1)
   }
   /** Returns the statements on `games` that `work` executes, each with SQLite's query plan. */
@@ -42,6 +42,12 @@ t.test('lists of games read just the rows of a page, in the order of an index', 
       /^SEARCH t USING (COVERING )?INDEX \S*game_terms\S* \(term=\?\); SEARCH g .*id=\?/,
     ],
     ['a search for two words and a tag', page({ q: 'sec game', tag: 'puzzle' }), /^SEARCH t .*\(term=\?\); SEARCH g/],
+    ['a feature', page({ input: ['touch'] }), /^SEARCH f .*\(field=\? AND value=\?\); SEARCH g .*id=\?/],
+    [
+      'a search with features',
+      page({ q: 'game', input: ['touch'], language: 'de' }),
+      /^SEARCH t .*\(term=\?\); SEARCH g .*(SEARCH o .*\(field=\? AND value=\? AND game_id=\?\).*){2}/,
+    ],
     ['a game by its slug', () => app.games.get('second-game'), /^SEARCH g USING INDEX games_slug_deleted_at_id_index/],
   ]
   for (const [name, work, plan] of indexed) {

@@ -336,6 +336,7 @@ POST   /games/:slug/scores/:board/change               400  303  404  404  404  
 GET    /games/:slug/settings/domains                   200  303  404  404  404  404  404
 POST   /games/:slug/settings/domains                   400  303  404  404  404  404  404
 POST   /games/:slug/settings/domains/change            400  303  404  404  404  404  404
+POST   /games/:slug/settings/features                  400  303  404  404  404  404  404
 POST   /games/:slug/settings/invitations               400  303  404  404  404  404  404
 POST   /games/:slug/settings/media                     400  303  404  404  404  404  404
 POST   /games/:slug/settings/media/cover               400  303  404  404  404  404  404
