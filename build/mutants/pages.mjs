@@ -31,7 +31,7 @@ export default [
   {
     name: 'the catalog shows games that do not state what is asked for',
     in: 'plugins/games',
-    find: '...features.map(({ field, value }): Condition => [HAS_FEATURE, field, value]),',
+    find: '...termsOfFilter(filter).map(keyOfFeature),',
     replace: '',
     tests: ['plugins/games/features'],
   },

@@ -4,7 +4,7 @@ import { tagOfTerm, termOfTag, termsOfQuery } from '../../../core/data/search-te
 import { type TagCount, TagCounts } from '../../../core/data/tag-counts.ts'
 import { InvalidRequest } from '../../../core/errors.ts'
 import { cutPage, fitsColumn, type PageQuery } from '../../../core/http/pagination.ts'
-import { termsOfFilter } from '../features/features.ts'
+import { type FeatureTerm, termsOfFilter } from '../features/features.ts'
 import { type GameReader, readGames } from '../read-games.ts'
 import type { CatalogQuery, Game } from '../schemas.ts'
 import { LISTED, READY, SHOWN } from '../visibility.ts'
@@ -12,44 +12,29 @@ import { LISTED, READY, SHOWN } from '../visibility.ts'
 /** A condition on a game, and its values. */
 type Condition = [sql: string, ...values: Parameter[]]
 
-/** Where a list reads from, the column of its ids, and what a game in it must have. */
-interface GamesOfQuery {
-  from: string
-  id: string
-  conditions: Condition[]
+/** What a game must have: a term of the search, a tag or a feature. Each is a row of an index table. */
+interface Key {
+  table: 'game_terms' | 'game_features'
+  /** The condition on the row, with the alias `k`. */
+  where: string
+  values: Parameter[]
 }
 
-/**
- * Reads the games of one term or feature, and looks up the others for each. SQLite joins the tables of a cross join in
- * this order, and so reads the games of a term from the newest on. It can stop once the page is full.
- */
-function listFor({ q, tag, ...filter }: Omit<CatalogQuery, 'sort' | 'limit' | 'cursor'>): GamesOfQuery {
-  // The longest term is usually the rarest.
-  const words = (q ? termsOfQuery(q) : []).sort((a, b) => b.length - a.length)
-  const [term, ...terms] = [...words, ...(tag ? [termOfTag(tag)] : [])]
-  const features = termsOfFilter(filter)
-  const feature = term === undefined ? features.shift() : undefined
-  const others = [
-    ...terms.map((other): Condition => [HAS_TERM, other]),
-    ...features.map(({ field, value }): Condition => [HAS_FEATURE, field, value]),
-  ]
-  if (term !== undefined)
-    return {
-      from: 'game_terms t cross join games g',
-      id: 't.game_id',
-      conditions: [['t.term = ? and g.id = t.game_id', term], ...others],
-    }
-  if (feature)
-    return {
-      from: 'game_features f cross join games g',
-      id: 'f.game_id',
-      conditions: [['f.field = ? and f.value = ? and g.id = f.game_id', feature.field, feature.value], ...others],
-    }
-  return { from: 'games g', id: 'g.id', conditions: [] }
-}
+const keyOfTerm = (term: string): Key => ({ table: 'game_terms', where: 'k.term = ?', values: [term] })
 
-const HAS_TERM = 'exists (select 1 from game_terms o where o.term = ? and o.game_id = g.id)'
-const HAS_FEATURE = 'exists (select 1 from game_features o where o.field = ? and o.value = ? and o.game_id = g.id)'
+const keyOfFeature = ({ field, value }: FeatureTerm): Key => ({
+  table: 'game_features',
+  where: 'k.field = ? and k.value = ?',
+  values: [field, value],
+})
+
+const has = ({ table, where, values }: Key): Condition => [
+  `exists (select 1 from ${table} k where ${where} and k.game_id = g.id)`,
+  ...values,
+]
+
+/** Keys with so many games or more are common. */
+const COMMON = 1000
 
 /** Search and listing of public games. */
 export class Catalog {
@@ -78,7 +63,7 @@ export class Catalog {
     { sort, limit, cursor, ...query }: CatalogQuery,
     { ready = false } = {},
   ): Promise<{ games: Game[]; nextCursor: string | null }> {
-    const list = listFor(query)
+    const list = await this.#gamesOf(query, sort)
     const { id } = list
     const conditions: Condition[] = [...list.conditions, [SHOWN]]
     if (ready) conditions.push([READY])
@@ -100,6 +85,44 @@ export class Catalog {
     const last = found.length > limit ? games.at(-1) : undefined
     const nextCursor = last ? (sort === 'popular' ? `${last.stats.plays}.${last.id}` : last.id) : null
     return { games, nextCursor }
+  }
+
+  /**
+   * Chooses how to read a list: the games of its rarest key, each of which is looked up under the other keys, or if even
+   * that key is common, the most played games in their order until the page is full.
+   */
+  async #gamesOf({ q, tag, ...filter }: Omit<CatalogQuery, 'sort' | 'limit' | 'cursor'>, sort: string) {
+    // The longest word is usually the rarest.
+    const [word, ...words] = (q ? termsOfQuery(q) : []).sort((a, b) => b.length - a.length).map(keyOfTerm)
+    const candidates = [
+      ...(word ? [word] : []),
+      ...(tag ? [keyOfTerm(termOfTag(tag))] : []),
+      ...termsOfFilter(filter).map(keyOfFeature),
+    ]
+    const counts = await Promise.all(
+      candidates.length > 1 || sort === 'popular' ? candidates.map((key) => this.#countUpTo(COMMON, key)) : [0],
+    )
+    const least = Math.min(...counts)
+    const rarest = candidates[counts.indexOf(least)]
+    if (!rarest || (sort === 'popular' && least === COMMON))
+      return { from: 'games g', id: 'g.id', conditions: [...candidates, ...words].map(has) }
+    const others = [...candidates.filter((key) => key !== rarest), ...words]
+    return {
+      // SQLite joins the tables of a cross join in this order, and so reads the games of a key from the newest on. It can
+      // stop once the page is full.
+      from: `${rarest.table} k cross join games g`,
+      id: 'k.game_id',
+      conditions: [[`${rarest.where} and g.id = k.game_id`, ...rarest.values] as Condition, ...others.map(has)],
+    }
+  }
+
+  /** Counts the games of a key, those that nobody may see included, at most up to a number. */
+  async #countUpTo(most: number, { table, where, values }: Key): Promise<number> {
+    const [row] = await this.#parts.db.query<{ games: number }>(
+      `select count(*) as games from (select 1 from ${table} k where ${where} limit ${most}) counted`,
+      values,
+    )
+    return Number(row?.games ?? 0)
   }
 
   /** Returns those of the given games that anybody may play now, in the order of the ids. */

@@ -39,7 +39,7 @@ export function termsOfFeatures(features: GameFeatures): FeatureTerm[] {
 }
 
 /**
- * Returns the terms of a query, all of which a game must have. Those that usually fewer games have come first.
+ * Returns the terms of a query, all of which a game must have.
  *
  * @throws InvalidRequest for what is no language tag
  */
