@@ -62,6 +62,13 @@ t.test(
       t.equal(await frame?.evaluate('sound.state'), 'running', 'and sound works')
       t.equal(await page.locator('[data-cover]').count(), 0)
       t.ok(await page.locator('[data-full-screen]').isVisible())
+
+      await page.getByRole('link', { name: 'Open on its own' }).press('Enter')
+      await page.waitForURL(`${origin}/`)
+      await page.goBack()
+      await page.waitForURL(game.playUrl)
+      await start.press('Enter')
+      await page.frameLocator('.play iframe').getByLabel('Name').waitFor()
       t.same(
         complaints.filter((text) => !/favicon|404/.test(text)),
         [],
