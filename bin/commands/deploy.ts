@@ -4,6 +4,7 @@ import type { ProjectBoard } from '../../clients/cli/boards.ts'
 import type { DeployProgress, DeployResult } from '../../clients/cli/deploy/deploy.ts'
 import type { RoomScript } from '../../clients/cli/deploy/room-script.ts'
 import type { Target } from '../../clients/cli/deploy/target.ts'
+import type { Game } from '../../clients/cli/games.ts'
 import type { FoundProject } from '../../clients/cli/project.ts'
 import type { Terminal } from '../../clients/cli/terminal.ts'
 import { type Client, type ClientOptions, runClient, withClientOptions } from '../client.ts'
@@ -109,6 +110,7 @@ async function publish(client: Client, { project, folder, script }: Source, opti
   const { id: gameId, slug: gameSlug } = target.game
   // A gameyard.json without a game describes the one that this deploy has made.
   const described = project && (target.created || project.gameId === gameId || project.gameId === gameSlug)
+  await bringFeatures(client, target.game, (described && project) || {}, preview)
   await bringBoards(client, gameId, {
     boards: (described && project.boards) || [],
     preview,
@@ -196,6 +198,36 @@ function foundIn(terminal: Terminal, { build, isolation }: DeployResult): string
     ),
   ]
   return lines.map((line) => `\n  ${line}`).join('')
+}
+
+/**
+ * Sets what gameyard.json says about the game, before the build is published: a value that is refused leaves the live
+ * version as it is. A preview changes nothing of the game.
+ */
+async function bringFeatures(
+  client: Client,
+  game: Game,
+  { features = {}, clickToStart }: Partial<FoundProject>,
+  preview: boolean,
+): Promise<void> {
+  const current = (game.features ?? {}) as Record<string, unknown>
+  const changed = Object.entries(features).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(current[name]),
+  )
+  const changes = {
+    ...(changed.length > 0 ? { features: Object.fromEntries(changed) } : {}),
+    ...(clickToStart === undefined || clickToStart === game.settings.clickToStart
+      ? {}
+      : { settings: { clickToStart } }),
+  }
+  if (Object.keys(changes).length === 0) return
+  const { terminal } = client
+  if (preview) return terminal.note('The features of gameyard.json are set when the deploy is published.')
+  const api = await client.api()
+  await api.patch<Game>(`/api/games/${encodeURIComponent(game.id)}`, changes)
+  terminal.note(
+    `Features  ${[...changed.map(([name]) => name), ...(changes.settings ? ['clickToStart'] : [])].join(', ')}`,
+  )
 }
 
 /**

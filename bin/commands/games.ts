@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import type { CreatedGame, Game } from '../../clients/cli/games.ts'
+import type { CreatedGame, Features, Game } from '../../clients/cli/games.ts'
 import type { Terminal } from '../../clients/cli/terminal.ts'
 import { type Client, type ClientOptions, collect, positive, runClient, withClientOptions } from '../client.ts'
 import type { Installation } from '../installation.ts'
@@ -13,6 +13,11 @@ interface Fields {
   home?: string
   tag?: string[]
   visibility?: 'public' | 'private'
+  input?: string[]
+  players?: string[]
+  language?: string[]
+  orientation?: string
+  accessibility?: string[]
 }
 type CreateOptions = Fields & { writeEnv?: string }
 type UpdateOptions = ClientOptions &
@@ -22,6 +27,7 @@ type UpdateOptions = ClientOptions &
     isolation?: 'auto' | 'on' | 'off'
     widget?: boolean
     remix?: boolean
+    clickToStart?: boolean
     savesBytes?: number
   }
 
@@ -83,6 +89,8 @@ Examples:
     .option('--no-widget', 'leave the sign-in to the game')
     .option('--remix', 'let others make their own version, while it is public')
     .option('--no-remix', 'keep its files to itself')
+    .option('--click-to-start', 'load it when a player presses a button on its page')
+    .option('--no-click-to-start', 'load it with its page')
     .addOption(
       new Option(
         '--saves-bytes <number>',
@@ -146,14 +154,38 @@ const withFields = (command: Command, required: boolean): Command => {
     .option('--tag <tag>', 'a-z, 0-9 and hyphens; once for each', collect)
     .option('--home <address>', 'its address, when another server hosts it')
     .addOption(new Option('--visibility <who>', 'who sees it').choices(['public', 'private']))
+    .option('--input <input>', 'touch, keyboard, mouse or gamepad; once for each; none: not stated', collect)
+    .option('--players <who>', 'single, local (on one device) or online; once for each; none: not stated', collect)
+    .option('--language <tag>', 'its language, such as en or pt-BR, that of its title first; none: not stated', collect)
+    .addOption(
+      new Option('--orientation <orientation>', 'how a phone is held; none: not stated').choices([
+        'any',
+        'portrait',
+        'landscape',
+        'none',
+      ]),
+    )
+    .option('--accessibility <feature>', 'such as subtitles; once for each; none: not stated', collect)
 }
 
-const fieldsOf = ({ title, description, home, tag, visibility }: Fields) => ({
+/** Returns the values of a repeated option; `none` stands for an empty list. */
+const listed = (values: string[]): string[] => values.filter((value) => value !== 'none')
+
+const featuresOf = ({ input, players, language, orientation, accessibility }: Fields): Partial<Features> => ({
+  ...(input === undefined ? {} : { inputs: listed(input) }),
+  ...(players === undefined ? {} : { players: listed(players) }),
+  ...(language === undefined ? {} : { languages: listed(language) }),
+  ...(orientation === undefined ? {} : { orientation: orientation === 'none' ? null : orientation }),
+  ...(accessibility === undefined ? {} : { accessibility: listed(accessibility) }),
+})
+
+const fieldsOf = ({ title, description, home, tag, visibility, ...fields }: Fields) => ({
   ...(title === undefined ? {} : { title }),
   ...(description === undefined ? {} : { description }),
   ...(home === undefined ? {} : { url: home }),
   ...(tag === undefined ? {} : { tags: tag }),
   ...(visibility === undefined ? {} : { visibility }),
+  ...(Object.keys(featuresOf(fields)).length > 0 ? { features: featuresOf(fields) } : {}),
 })
 
 async function list(client: Client, limit: number): Promise<void> {
@@ -209,6 +241,7 @@ function describe(terminal: Terminal, game: Game): string {
     ['Manage', game.manageUrl],
     ['Seen by', seenBy(game)],
     ['Tags', game.tags.join(', ') || 'none'],
+    ...statedBy(game),
     ['Live', game.liveDeployId ?? 'nothing deployed yet'],
     ['Plays', String(game.stats.plays)],
     ['Isolated', isolationOf(game)],
@@ -218,6 +251,20 @@ function describe(terminal: Terminal, game: Game): string {
     `${terminal.style('bold', game.title)}${game.playable ? '' : ' (closed)'}`,
     ...facts.map(([name, value]) => `  ${terminal.style('dim', name.padEnd(8))} ${value}`),
   ].join('\n')
+}
+
+/** Describes what the game states about itself. */
+function statedBy({ features }: Game): [string, string][] {
+  if (!features) return []
+  const { inputs, players, languages, orientation, accessibility } = features
+  const facts: [string, string][] = [
+    ['Input', inputs.join(', ')],
+    ['Players', players.join(', ')],
+    ['Language', languages.join(', ')],
+    ['Phone', orientation ?? ''],
+    ['For all', accessibility.join(', ')],
+  ]
+  return facts.filter(([, value]) => value !== '')
 }
 
 /** Explains who can open the game. */
@@ -263,11 +310,12 @@ async function create(client: Client, { writeEnv, ...options }: CreateOptions): 
 }
 
 async function update(client: Client, named: string | undefined, options: UpdateOptions): Promise<void> {
-  const { slug, playable, isolation, widget, remix, savesBytes } = options
+  const { slug, playable, isolation, widget, remix, clickToStart, savesBytes } = options
   const settings = {
     ...(isolation === undefined ? {} : { crossOriginIsolated: isolation === 'auto' ? 'auto' : isolation === 'on' }),
     ...(widget === undefined ? {} : { authWidget: widget ? 'on' : 'off' }),
     ...(remix === undefined ? {} : { remix }),
+    ...(clickToStart === undefined ? {} : { clickToStart }),
     ...(savesBytes === undefined ? {} : { saves: { bytes: savesBytes } }),
   }
   const changes = {

@@ -28,4 +28,25 @@ export default [
     replace: 'action',
     tests: ['system/refused-forms'],
   },
+  {
+    name: 'the catalog shows games that do not state what is asked for',
+    in: 'plugins/games',
+    find: '...termsOfFilter(filter).map(keyOfFeature),',
+    replace: '',
+    tests: ['plugins/games/features'],
+  },
+  {
+    name: 'the languages of a hidden game stay in the filter of the catalog',
+    in: 'plugins/games',
+    find: 'this.#languages.noteChange(gameId)',
+    replace: '',
+    tests: ['system/hidden-games'],
+  },
+  {
+    name: 'a game with a cover is loaded before it is started',
+    in: 'plugins/games',
+    find: '} else if (place) open(place)',
+    replace: '}\nif (place) open(place)',
+    tests: ['plugins/games/cover'],
+  },
 ]

@@ -1,6 +1,15 @@
 import type { Api } from './api.ts'
 import { CliError } from './errors.ts'
 
+/** What players filter by. An empty list, or null, means that it is not known. */
+export interface Features {
+  inputs: string[]
+  players: string[]
+  languages: string[]
+  orientation: string | null
+  accessibility: string[]
+}
+
 /** The fields of a game that the command line shows. */
 export interface Game {
   id: string
@@ -9,6 +18,8 @@ export interface Game {
   description: string
   url: string
   tags: string[]
+  /** Absent from older platforms. */
+  features?: Features
   visibility: 'public' | 'private'
   playable: boolean
   /** Set while the game waits for the approval of the platform, or was refused. */
@@ -16,7 +27,8 @@ export interface Game {
   liveDeployId: string | null
   playUrl: string
   manageUrl: string
-  settings: { authWidget: 'on' | 'off'; crossOriginIsolated: 'auto' | boolean }
+  /** Older platforms have no `clickToStart`. */
+  settings: { authWidget: 'on' | 'off'; crossOriginIsolated: 'auto' | boolean; clickToStart?: boolean }
   /** Whether the live build is served cross-origin isolated. Absent from older platforms. */
   isolated?: boolean
   stats: { plays: number; signIns: number }

@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { ProjectBoard } from './boards.ts'
 import { CliError, fileReason, usageError } from './errors.ts'
+import type { Features } from './games.ts'
 import { withoutBom } from './json-input.ts'
 
 /** The content of gameyard.json: the game of a folder, and the folder of its build. */
@@ -16,6 +17,10 @@ export interface Project {
   room?: string
   /** The leaderboards that a deploy makes or changes. Others of the game stay as they are. */
   boards?: ProjectBoard[]
+  /** What players filter by. A deploy sets these; others of the game stay as they are. */
+  features?: Partial<Features>
+  /** Whether the page of the game shows a cover with a button before it loads the game. */
+  clickToStart?: boolean
 }
 
 export const PROJECT_FILE = 'gameyard.json'
@@ -75,7 +80,7 @@ function parse(text: string, file: string): Project {
     throw invalid((error as Error).message)
   }
   if (typeof value !== 'object' || value === null) throw invalid('it is not an object')
-  const { gameId, folder = '.', baseUrl, boards, room } = value
+  const { gameId, folder = '.', baseUrl, boards, room, features, clickToStart } = value
   if (gameId !== undefined && (typeof gameId !== 'string' || gameId === '')) throw invalid('"gameId" is not an id')
   if (gameId === undefined && value.folder === undefined) throw invalid('"gameId" is missing')
   if (typeof folder !== 'string') throw invalid('"folder" is not a text')
@@ -88,9 +93,13 @@ function parse(text: string, file: string): Project {
   if (boards !== undefined && !isBoards(boards)) {
     throw invalid('"boards" is not a list of boards, each with an "id" and a "title"')
   }
-  const unknown = Object.keys(value).find(
-    (key) => !['$schema', 'gameId', 'folder', 'baseUrl', 'boards', 'room'].includes(key),
-  )
+  if (features !== undefined && !isFeatures(features)) {
+    throw invalid('"features" is not an object such as { "inputs": ["touch", "keyboard"] }')
+  }
+  if (clickToStart !== undefined && typeof clickToStart !== 'boolean') {
+    throw invalid('"clickToStart" is neither true nor false')
+  }
+  const unknown = Object.keys(value).find((key) => !KEYS.includes(key))
   if (unknown) throw invalid(`it has an unknown key "${unknown}"`)
   return {
     ...(gameId ? { gameId } : {}),
@@ -98,12 +107,20 @@ function parse(text: string, file: string): Project {
     ...(baseUrl ? { baseUrl: new URL(baseUrl).origin } : {}),
     ...(room ? { room } : {}),
     ...(boards ? { boards } : {}),
+    ...(features ? { features } : {}),
+    ...(clickToStart === undefined ? {} : { clickToStart }),
   }
 }
+
+const KEYS = ['$schema', 'gameId', 'folder', 'baseUrl', 'boards', 'room', 'features', 'clickToStart']
 
 /** Checks only what the command line reads. The platform checks the fields of each board. */
 const isBoards = (value: unknown): value is ProjectBoard[] =>
   Array.isArray(value) && value.every((board) => typeof board?.id === 'string' && typeof board.title === 'string')
+
+/** The platform checks the values. */
+const isFeatures = (value: unknown): value is Partial<Features> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Writes gameyard.json into a folder. @throws CliError when one exists and `force` is not set */
 export async function writeProject(folder: string, project: Project, { force = false } = {}): Promise<string> {

@@ -30,8 +30,11 @@ export interface CallOptions {
   signal?: AbortSignal | undefined
 }
 
+type QueryValue = string | number | boolean | undefined
+
 export interface RequestOptions extends CallOptions {
-  query?: Record<string, string | number | boolean | undefined> | undefined
+  /** A parameter with several values is repeated. */
+  query?: Record<string, QueryValue | readonly QueryValue[]> | undefined
   /** The body: a FormData or Blob is sent unchanged, anything else as JSON. */
   body?: unknown
   headers?: Record<string, string> | undefined
@@ -128,7 +131,7 @@ export function createConnection(options: ClientOptions): Connection {
     signal?.throwIfAborted()
     const url = new URL(path, origin === 'studio' ? studioUrl : baseUrl)
     for (const [name, value] of Object.entries(query))
-      if (value !== undefined) url.searchParams.set(name, String(value))
+      for (const each of [value].flat()) if (each !== undefined) url.searchParams.append(name, String(each))
     const headers = new Headers({ accept: 'application/json', ...request.headers })
     const token = typeof options.token === 'function' ? await options.token() : options.token
     if (token && !request.anonymous) headers.set('authorization', `Bearer ${token}`)

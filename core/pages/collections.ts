@@ -104,6 +104,8 @@ export interface CoverProps {
   id: string
   title: string
   coverUrl?: string | null | undefined
+  /** The language of the title, where it is not that of the page. */
+  lang?: string | undefined
 }
 
 /**
@@ -128,7 +130,7 @@ export interface GameCardProps {
 export const GameCard = ({ game, href, meta, playing }: GameCardProps): View => html`
   <a class="game" href=${href}>
     <${Cover} ...${game} />
-    <span class="game-title"><bdi>${game.title}</bdi></span>
+    <span class="game-title"><bdi lang=${game.lang}>${game.title}</bdi></span>
     ${meta && html`<span class="game-meta">${meta}</span>`}
     ${playing ? html`<${Chip} live>${playing} playing<//>` : null}
   </a>`
@@ -136,6 +138,8 @@ export const GameCard = ({ game, href, meta, playing }: GameCardProps): View => 
 export interface PlayBarProps {
   /** The game's title, the heading of the page. */
   title: string
+  /** The language of the title, where it is not that of the page. */
+  lang?: string | undefined
   /** Beside the title: the maker, a state. */
   by?: Content
   /** Links and buttons. */
@@ -143,9 +147,9 @@ export interface PlayBarProps {
 }
 
 /** The line above a running game: title, full screen, and a link past the frame, for people who do not want to enter it. */
-export const PlayBar = ({ title, by, children }: PlayBarProps): View => html`
+export const PlayBar = ({ title, lang, by, children }: PlayBarProps): View => html`
   <header class="play-bar">
-    <div class="play-name"><h1><bdi>${title}</bdi></h1>${by && html`<p>${by}</p>`}</div>
+    <div class="play-name"><h1><bdi lang=${lang}>${title}</bdi></h1>${by && html`<p>${by}</p>`}</div>
     <p class="play-hint" id="play-keys">Press <kbd>Esc</kbd> three times to leave the game.</p>
     <button class="button small act" type="button" hidden data-full-screen>Full screen</button>
     <a class="button small" href="#about-game" data-past-game>About</a>
@@ -155,8 +159,8 @@ export const PlayBar = ({ title, by, children }: PlayBarProps): View => html`
 export interface PlayFrameProps {
   /** Address at the game's own origin. The policy of the route must allow framing it (`extendPolicy`). */
   src: string
-  /** The game's title. */
-  title: string
+  /** The game, whose title names the frame. */
+  game: CoverProps
   /** Whether the game uses SharedArrayBuffer; its play page is then cross-origin isolated too. */
   isolated?: boolean
   /**
@@ -164,6 +168,8 @@ export interface PlayFrameProps {
    * the frame, and `plain` is the address of the frame without scripts.
    */
   signIn?: { ticket: string; plain: string } | undefined
+  /** Shows a cover, and opens the frame when its button is pressed. Value: the address of the game without scripts. */
+  covered?: string | undefined
 }
 
 /** What a game may use, or may ask the player for: the browser still asks before it gives microphone, camera or MIDI. */
@@ -188,18 +194,29 @@ const granted = [
  * A running game in a frame that fills the page, for a page rendered `wide`. Content below it goes into
  * `PlayFrameDetails`.
  */
-export function PlayFrame({ src, title, isolated, signIn }: PlayFrameProps): View {
+export function PlayFrame({ src, game, isolated, signIn, covered }: PlayFrameProps): View {
+  const { title, lang } = game
   const allow = isolated ? `${granted}; cross-origin-isolated` : granted
-  const waiting = html`<p class="play-wait" role="status" hidden data-waiting>Starting <bdi>${title}</bdi>…</p>`
+  const waiting = html`<p class="play-wait" role="status" hidden data-waiting><span>Starting <bdi lang=${lang}>${title}</bdi>…</span></p>`
   // For browsers without a full screen of their own, such as those of iPhones.
   const exit = html`<button class="button small play-exit" type="button" data-exit-full-screen>Exit full screen</button>`
   // The name of the frame tells the game which messages this page sends (clients/browser/frame/play-page.ts).
-  if (!signIn) {
-    return html`<div class="play">${exit}${waiting}<iframe src=${src} name="service-visitor" title=${title} allow=${allow} aria-describedby="play-keys"></iframe></div>`
+  if (!signIn && covered === undefined) {
+    return html`<div class="play">${exit}${waiting}<iframe src=${src} name="service-visitor" title=${title} lang=${lang} allow=${allow} aria-describedby="play-keys"></iframe></div>`
   }
   return html`
-    <div class="play" data-ticket=${signIn.ticket} data-src=${src} data-title=${title} data-allow=${allow}>
-      ${exit}${waiting}<noscript><iframe src=${signIn.plain} title=${title} allow=${allow}></iframe></noscript>
+    <div class="play" data-ticket=${signIn?.ticket} data-src=${src} data-title=${title} data-lang=${lang} data-allow=${allow}>
+      ${exit}${waiting}
+      ${
+        covered === undefined
+          ? signIn &&
+            html`<noscript><iframe src=${signIn.plain} title=${title} lang=${lang} allow=${allow}></iframe></noscript>`
+          : html`<div class="play-cover" data-cover>
+              <${Cover} ...${game} />
+              <button class="button act" type="button" hidden data-start>Start <bdi lang=${lang}>${title}</bdi></button>
+              <noscript><a class="button act" href=${covered}>Open <bdi lang=${lang}>${title}</bdi> on its own</a></noscript>
+            </div>`
+      }
     </div>`
 }
 
@@ -225,7 +242,7 @@ export const Hero = ({ title, lede, actions, feature }: HeroProps): View => html
       html`<a class="card flush feature" href=${feature.href}>
         <${Cover} ...${feature.game} />
         <span class="feature-foot">
-          <span class="feature-text"><span class="game-title"><bdi>${feature.game.title}</bdi></span>${feature.meta && html`<span class="game-meta">${feature.meta}</span>`}</span>
+          <span class="feature-text"><span class="game-title"><bdi lang=${feature.game.lang}>${feature.game.title}</bdi></span>${feature.meta && html`<span class="game-meta">${feature.meta}</span>`}</span>
           ${feature.playing ? html`<${Chip} live>${feature.playing} playing now<//>` : null}
           ${feature.people && feature.people.length > 0 && html`<${AvatarGroup} people=${feature.people} />`}
         </span>

@@ -232,6 +232,8 @@ export interface ChoicesProps {
   multiple?: boolean
   /** Whether each label is a picture with a title below it. */
   pictures?: boolean
+  /** Puts the options beside each other, where each is a word or two. */
+  inline?: boolean
   hint?: Content
   error?: Content
 }
@@ -244,6 +246,7 @@ export function Choices({
   value = [],
   multiple,
   pictures,
+  inline,
   hint,
   error: given,
 }: ChoicesProps): View {
@@ -254,7 +257,7 @@ export function Choices({
   const chosen = entered ?? [value].flat()
   const describedBy = classes(error && `${id}-error`, hint && `${id}-hint`) || undefined
   return html`
-    <fieldset class=${classes(pictures ? 'picture-choices' : 'choices', error && 'invalid')} aria-describedby=${describedBy}>
+    <fieldset class=${classes(pictures ? 'picture-choices' : 'choices', inline && 'inline', error && 'invalid')} aria-describedby=${describedBy}>
       <legend>${legend}</legend>
       ${hint && html`<p class="hint" id=${`${id}-hint`}>${hint}</p>`}
       ${error && html`<${FieldError} id=${`${id}-error`}>${error}<//>`}
@@ -276,11 +279,14 @@ export interface SearchProps {
   /** Default `q`. */
   name?: string
   value?: string | undefined
+  /** Other parameters of the list, which the search keeps. */
+  kept?: readonly [name: string, value: string][]
 }
 
 /** A search field with its own form. */
-export const Search = ({ action, label, name = 'q', value }: SearchProps): View => html`
+export const Search = ({ action, label, name = 'q', value, kept = [] }: SearchProps): View => html`
   <form class="search" role="search" action=${action} method="get">
+    ${kept.map(([other, text]) => html`<input type="hidden" name=${other} value=${text} />`)}
     <${Icon} name="search" />
     <input type="search" name=${name} value=${value} aria-label=${label} placeholder=${label} enterkeyhint="search" />
   </form>`

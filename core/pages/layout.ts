@@ -1,7 +1,7 @@
 import { type Content, classes, Heading, html, Subsection, type View } from './html.ts'
 
 export interface PageHeaderProps {
-  title: string
+  title: Content
   /** The breadcrumbs: `[{ label: 'Games', href: '/games' }]`. */
   crumbs?: { label: string; href: string }[]
   /** One or two chips next to the title. */

@@ -4,7 +4,7 @@ export const ORDER: { title: string; names: string[] }[] = [
     title: 'Begin',
     names: ['quick-start', 'starters', 'editor', 'deploys', 'sign-in', 'saves', 'rooms', 'room-scripts', 'scores'],
   },
-  { title: 'Make', names: ['teams', 'engines', 'ai', 'assets', 'blender', 'accessibility'] },
+  { title: 'Make', names: ['game-features', 'teams', 'engines', 'ai', 'assets', 'blender', 'accessibility'] },
   { title: 'Tools', names: ['assistants', 'cli', 'sdk', 'adapter'] },
   {
     title: 'Host',

@@ -6,7 +6,7 @@ import { GameActivityRow } from './activity/entities.ts'
 import { recordActivity } from './activity/record.ts'
 import { openPort, reopenPort } from './addresses/ports.ts'
 import { reclaimSlug } from './addresses/slugs.ts'
-import { GameDay, GamePresence, GameRow, GameSlug, GameTerm, GameVisitor } from './entities.ts'
+import { GameDay, GameFeature, GamePresence, GameRow, GameSlug, GameTerm, GameVisitor } from './entities.ts'
 import { SlugTaken } from './errors.ts'
 import type { GameLookup, GamesParts } from './game-lookup.ts'
 import { releaseMedia } from './media/stored-bytes.ts'
@@ -185,6 +185,7 @@ export class GameDeletion {
     const { identity, quotas } = this.#parts
     const { id } = game
     await em.nativeDelete(GameTerm, { gameId: id })
+    await em.nativeDelete(GameFeature, { gameId: id })
     await em.nativeDelete(GameDay, { gameId: id })
     await em.nativeDelete(GameVisitor, { gameId: id })
     await em.nativeDelete(GamePresence, { gameId: id })

@@ -1,5 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core'
 import type { SuspensionCause } from '../../core/data/staff/suspensions.ts'
+import type { GameFeatures } from './features/schemas.ts'
 import type { StoredMedia } from './media/record.ts'
 import type { GameSettings } from './schemas.ts'
 
@@ -32,6 +33,8 @@ const GameRowSchema = defineEntity({
     /** Its own port, if games have ports instead of names (`games.origins: port`). */
     port: p.integer().nullable().unique(),
     settings: p.json().$type<GameSettings>(),
+    /** What players filter by; null in rows of the time before. */
+    features: p.json().$type<GameFeatures>().nullable(),
     media: p.json().$type<StoredMedia[]>(),
     /** The picture that the owner chose for its card. The default is the first. */
     coverId: p.string().length(30).nullable(),
@@ -121,6 +124,22 @@ const GameTermSchema = defineEntity({
 
 export class GameTerm extends GameTermSchema.class {}
 GameTermSchema.setClass(GameTerm)
+
+/** The values of a game's features, by which the catalog is filtered. */
+const GameFeatureSchema = defineEntity({
+  name: 'GameFeature',
+  tableName: 'game_features',
+  properties: {
+    /** A parameter of the catalog's query, such as `input`. */
+    field: p.string().length(20).primary(),
+    value: p.string().length(24).primary(),
+    gameId: p.string().length(30).primary(),
+  },
+  indexes: [{ properties: ['gameId'] }],
+})
+
+export class GameFeature extends GameFeatureSchema.class {}
+GameFeatureSchema.setClass(GameFeature)
 
 /** The statistics of a game on one day (UTC). */
 const GameDaySchema = defineEntity({

@@ -16,11 +16,12 @@ import { readAnalytics } from './analytics/read.ts'
 import { Approvals } from './approvals.ts'
 import { Cards } from './cards/cards.ts'
 import { Catalog } from './catalog/catalog.ts'
-import { indexGame } from './catalog/search-index.ts'
+import { indexFeatures, indexGame } from './catalog/search-index.ts'
 import { Dashboard, type PageSection } from './dashboard.ts'
 import { GameDeletion } from './deletion.ts'
 import { GameRow } from './entities.ts'
 import { NotBasedOnLive } from './errors.ts'
+import { featuresWith } from './features/features.ts'
 import { GameLookup, type GamesParts } from './game-lookup.ts'
 import { Invitations } from './invitations.ts'
 import { Media } from './media/media.ts'
@@ -114,7 +115,7 @@ export class Games extends GameLookup {
    * Creates a game, its slug and its OAuth application in one transaction.
    *
    * @returns the game with its client secret, which can't be read again
-   * @throws InvalidRequest when `url` is no web address
+   * @throws InvalidRequest when `url` is no web address, or a language no BCP 47 tag
    * @throws QuotaExceeded when the owner has as many games as one may, those in the trash included
    * @throws TooManyReserved when addresses of the owner's former games are reserved in too great a number
    */
@@ -125,6 +126,7 @@ export class Games extends GameLookup {
     const title = visibleText(fields.title)
     const url = fields.url === undefined ? null : webAddress(fields.url)
     const tags = [...new Set(fields.tags ?? [])]
+    const features = featuresWith(null, fields.features ?? {})
     const oauth = await db.transaction(async (em) => {
       await quotas.admit(em, ownerId, 'gamesPerPlayer')
       await mustHaveSlugsLeft(em, { ownerId, most: this.#limits.reservedSlugsPerPlayer, now: createdAt })
@@ -158,6 +160,7 @@ export class Games extends GameLookup {
         liveSharedMemory: false,
         port,
         settings: settingsWith(DEFAULT_SETTINGS, fields.settings),
+        features,
         media: [],
         coverId: null,
         invited: [],
@@ -177,6 +180,7 @@ export class Games extends GameLookup {
         requestedVisibility: held ? requested : null,
       })
       await indexGame(em, { id, title, tags })
+      await indexFeatures(em, id, features)
       await recordActivity(em, clock, { gameId: id, action: 'game.create', detail: title })
       return { clientId, clientSecret, redirectUri }
     })
@@ -193,14 +197,14 @@ export class Games extends GameLookup {
    * @throws NotFound when the player does not make it
    * @throws OwnerOnly for a new slug by another maker
    * @throws SlugReserved, SlugTaken, TooManySlugs, TooManyReserved for a new slug
-   * @throws InvalidRequest for an invalid url, or a cover that is no picture of the game
+   * @throws InvalidRequest for an invalid url or language, or a cover that is no picture of the game
    */
   async update(playerId: string, gameId: string, changes: GameChanges): Promise<Game> {
     const { db, clock, events, identity, origins, gamePorts, quotas } = this.#parts
     const before = await this.mustMake(playerId, gameId)
     const { id } = before
     if (changes.slug !== undefined && changes.slug !== before.slug) await this.mustOwn(playerId, id)
-    const { url, settings, title, slug, coverMediaId, visibility, ...plain } = changes
+    const { url, settings, title, slug, coverMediaId, visibility, features, ...plain } = changes
     const now = clock.now()
     const port = await db.transaction(async (em) => {
       // The write locks the row before the read, so that concurrent changes are all kept.
@@ -214,6 +218,7 @@ export class Games extends GameLookup {
       if (visibility !== undefined) setVisibility(row, visibility)
       if (plain.tags) row.tags = [...new Set(plain.tags)]
       if (settings) row.settings = settingsWith(row.settings, settings)
+      if (features) row.features = featuresWith(row.features ?? null, features)
       if (coverMediaId !== undefined) row.coverId = coverOf(row, coverMediaId)
       const formerSlug = row.slug
       if (url !== undefined) {
@@ -234,6 +239,7 @@ export class Games extends GameLookup {
         await identity.apps.moveApp(em, row.clientId, { from, to, origins: [home, ...domains] })
       }
       if (title !== undefined || plain.tags) await indexGame(em, row)
+      if (features && row.features) await indexFeatures(em, id, row.features)
       const detail = changedFields(fields, fieldsOf(row))
       if (detail) await recordActivity(em, clock, { gameId: id, action: 'game.change', detail })
       await em.flush()

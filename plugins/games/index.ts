@@ -9,7 +9,7 @@ import { cardRoutes } from './cards/routes.ts'
 import { feed } from './catalog/feed.ts'
 import { gamePages, listPages } from './catalog/sitemaps.ts'
 import { contributeCounts } from './dashboard.ts'
-import { GameDay, GamePresence, GameRow, GameSlug, GameTerm, GameVisitor } from './entities.ts'
+import { GameDay, GameFeature, GamePresence, GameRow, GameSlug, GameTerm, GameVisitor } from './entities.ts'
 import { Games } from './games.ts'
 import { mediaRoutes } from './media/routes.ts'
 import { STORED_KIND, storedMedia } from './media/stored-bytes.ts'
@@ -24,6 +24,7 @@ import { playableListsMigration } from './migrations/2026_11_23_playable_lists.t
 import { suspensionMigration } from './migrations/2026_11_23_suspension.ts'
 import { activityMigration } from './migrations/2026_11_24_activity.ts'
 import { deletionForGoodMigration } from './migrations/2026_11_26_deletion_for_good.ts'
+import { featuresMigration } from './migrations/2026_11_26_features.ts'
 import { gamesOfClientsMigration } from './migrations/2026_11_26_games_of_clients.ts'
 import { membersMigration } from './migrations/2026_11_26_members.ts'
 import { suspensionCauseMigration } from './migrations/2026_11_26_suspension_cause.ts'
@@ -47,6 +48,7 @@ export { NotBasedOnLive, Suspended } from './errors.ts'
 export { GameLookup } from './game-lookup.ts'
 export { dashboardHeader } from './pages/dashboard.ts'
 export { NEW_GAME_STEPS } from './pages/form.ts'
+export { gameTitle } from './pages/game-title.ts'
 export { Game } from './schemas.ts'
 export { suspensionsOfGames } from './suspension.ts'
 
@@ -68,6 +70,7 @@ export default definePlugin(
       GameRow,
       GameSlug,
       GameTerm,
+      GameFeature,
       GameDay,
       GameVisitor,
       GamePresence,
@@ -87,6 +90,7 @@ export default definePlugin(
       suspensionCauseMigration,
       deletionForGoodMigration,
       membersMigration,
+      featuresMigration,
     ],
     limits: GamesLimits,
   },

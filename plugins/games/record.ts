@@ -1,11 +1,12 @@
 import type { Origins } from '../../core/origins/origins.ts'
+import { type GameFeatures, UNKNOWN_FEATURES } from './features/schemas.ts'
 import { kindOf, mediaPath, type StoredMedia } from './media/record.ts'
 import type { MemberRole } from './members/roles.ts'
 import { DEFAULT_SETTINGS, type Game, type GameSettings } from './schemas.ts'
 
 /** The columns of a game, for `app.db.query`. */
 export const COLUMNS = `g.id, g.owner_id, g.slug, g.title, g.description, g.tags, g.visibility, g.playable,
-  g.external_url, g.client_id, g.live_deploy_id, g.live_shared_memory, g.settings, g.media, g.cover_id, g.invited, g.plays, g.sign_ins,
+  g.external_url, g.client_id, g.live_deploy_id, g.live_shared_memory, g.settings, g.features, g.media, g.cover_id, g.invited, g.plays, g.sign_ins,
   g.created_at, g.updated_at, g.suspended_at, g.suspension_reason, g.appeal, g.approval, g.approval_reason,
   g.requested_visibility,
   (select string_agg(m.role || m.player_id || coalesce(cast(m.since as text), ''), ',') from game_members m
@@ -26,6 +27,7 @@ export interface PlainGame {
   live_deploy_id: string | null
   live_shared_memory: number
   settings: string
+  features: string | null
   media: string
   cover_id: string | null
   invited: string
@@ -74,6 +76,7 @@ export function toGame(row: PlainGame, origins: Origins): Game {
     manageUrl: `${origins.portal}${pathOf(row)}/settings`,
     hosted: row.external_url === null,
     settings,
+    features: row.features === null ? UNKNOWN_FEATURES : (JSON.parse(row.features) as GameFeatures),
     isolated: isIsolated(settings, Boolean(row.live_shared_memory)),
     suspended:
       row.suspended_at === null

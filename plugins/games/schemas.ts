@@ -1,6 +1,7 @@
 import Type, { type Static, type TObject } from 'typebox'
 import { PageQuery, pageOf } from '../../core/http/pagination.ts'
 import { VISIBLE_PATTERN } from '../../core/visible-text.ts'
+import { FeatureChanges, FeatureQuery, GameFeatures } from './features/schemas.ts'
 
 export const Visibility = Type.Union([Type.Literal('public'), Type.Literal('private')], {
   description: 'A private game is absent from the catalog and answers 404 to all but its makers and testers.',
@@ -29,6 +30,10 @@ const Embedded = Type.Boolean({
 const Remix = Type.Boolean({
   description:
     'Whether other players may make a game of their own from a public, hosted game: they get all files of its live deploy, the room script included.',
+})
+const ClickToStart = Type.Boolean({
+  description:
+    'Whether its page shows a cover with a button, and loads the game when a player presses it: for sound from the start, and for the keyboard.',
 })
 const Multiplayer = {
   enabled: Type.Boolean(),
@@ -61,6 +66,7 @@ export const GameSettings = Type.Object({
   crossOriginIsolated: CrossOriginIsolated,
   embedded: Embedded,
   remix: Remix,
+  clickToStart: ClickToStart,
   multiplayer: Type.Object(Multiplayer),
   saves: Type.Object(Saves),
 })
@@ -72,6 +78,7 @@ export const DEFAULT_SETTINGS: GameSettings = {
   crossOriginIsolated: 'auto',
   embedded: false,
   remix: false,
+  clickToStart: false,
   multiplayer: { enabled: true, maxPlayersPerRoom: 100, guests: false, hostPatienceSeconds: 5 },
   saves: { bytes: 16 * 1024 ** 2 },
 }
@@ -82,6 +89,7 @@ const SettingsChanges = Type.Object(
     crossOriginIsolated: Type.Optional(CrossOriginIsolated),
     embedded: Type.Optional(Embedded),
     remix: Type.Optional(Remix),
+    clickToStart: Type.Optional(ClickToStart),
     multiplayer: Type.Optional(Type.Partial(Type.Object(Multiplayer), { additionalProperties: false })),
     saves: Type.Optional(Type.Partial(Type.Object(Saves), { additionalProperties: false })),
   },
@@ -115,6 +123,7 @@ export const Game = Type.Object({
   playUrl: Type.String(),
   manageUrl: Type.String(),
   settings: GameSettings,
+  features: GameFeatures,
   isolated: Type.Boolean({
     description: 'Whether its live build is served cross-origin isolated, as `settings.crossOriginIsolated` decides.',
   }),
@@ -171,6 +180,7 @@ export const NewGame = Type.Object({
   tags: Type.Optional(Tags),
   visibility: Type.Optional(Visibility),
   settings: Type.Optional(SettingsChanges),
+  features: Type.Optional(FeatureChanges),
 })
 export type NewGame = Static<typeof NewGame>
 
@@ -187,6 +197,7 @@ export const GameChanges = Type.Partial(
       description: 'The picture for its card, one of its `media`; null: the first.',
     }),
     settings: SettingsChanges,
+    features: FeatureChanges,
   }),
   { additionalProperties: false, minProperties: 1 },
 )
@@ -260,6 +271,7 @@ export const CatalogQuery = Type.Object({
   ...PageQuery.properties,
   q: Type.Optional(Type.String({ maxLength: 100, description: 'Words, or beginnings of words, of the title.' })),
   tag: Type.Optional(Type.String({ maxLength: 30 })),
+  ...FeatureQuery.properties,
   sort: Type.Union([Type.Literal('new'), Type.Literal('popular')], { default: 'new' }),
 })
 export type CatalogQuery = Static<typeof CatalogQuery>

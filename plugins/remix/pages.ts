@@ -4,7 +4,7 @@ import { isPlatformError } from '../../core/errors.ts'
 import { callerOf } from '../../core/http/auth.ts'
 import type { Routes } from '../../core/http/routes.ts'
 import { Button, type Content, Field, Form, html, PageHeader, Row, renderPage } from '../../core/pages/index.ts'
-import type { Game } from '../games/index.ts'
+import { type Game, gameTitle } from '../games/index.ts'
 import { TITLE_LENGTH } from './schemas.ts'
 
 const own = { config: { auth: 'session', page: true }, constraints: { origin: 'portal' } } as const
@@ -73,7 +73,7 @@ export async function onGamePage({ remixes }: Pick<FastifyInstance, 'remixes'>, 
   const isOffered = remixes.isOffered(game)
   if (!origin && !isOffered) return null
   const title = origin?.game
-    ? html`<a href=${pathOf(origin.game)}><bdi>${origin.game.title}</bdi></a>`
+    ? html`<a href=${pathOf(origin.game)}>${gameTitle(origin.game)}</a>`
     : html`<bdi>another game</bdi>`
   const owner = origin?.owner?.hasPage
     ? html`<a href=${`/players/${origin.owner.id}`}><bdi>${origin.owner.name}</bdi></a>`

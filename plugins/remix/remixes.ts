@@ -49,8 +49,8 @@ export class Remixes {
   }
 
   /**
-   * Makes a game of the player with the files of another game's live deploy, its description, tags and boards, and the
-   * settings that its build needs. Pictures, domains, secrets, scores and saves stay with the other game.
+   * Makes a game of the player with the files of another game's live deploy, its description, tags, features and boards,
+   * and the settings that its build needs. Pictures, domains, secrets, scores and saves stay with the other game.
    *
    * @param title default: `titleFor`
    * @throws as `mustBeOffered`
@@ -60,13 +60,14 @@ export class Remixes {
     const { db, clock, deploys, games, scores } = this.#parts
     const source = await this.mustBeOffered(playerId, idOrSlug)
     if (source.liveDeployId === null) throw new NothingToRemix()
-    const { authWidget, crossOriginIsolated, multiplayer } = source.settings
-    const { description, tags } = source
+    const { authWidget, crossOriginIsolated, clickToStart, multiplayer } = source.settings
+    const { description, tags, features } = source
     const made = await games.create(playerId, {
       title: visibleText(title ?? '') || this.titleFor(source),
       description,
       tags,
-      settings: { authWidget, crossOriginIsolated, multiplayer },
+      features,
+      settings: { authWidget, crossOriginIsolated, clickToStart, multiplayer },
     })
     try {
       const origin = { sourceGameId: source.id, sourceTitle: source.title, sourceOwnerId: source.ownerId }

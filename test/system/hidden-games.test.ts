@@ -8,8 +8,8 @@ import { deploy } from '../plugins/game-edge/kit.ts'
 import { png, sendFile } from '../plugins/games/pictures.ts'
 import { enter } from '../plugins/saves/kit.ts'
 
-/** Stands in everything that the owner wrote. The slug is another word, since requests name it. */
-const OWN_WORDS = /zebulon/i
+/** Stands in everything that the owner wrote; no other game is in Esperanto. The slug is another word, since requests name it. */
+const OWN_WORDS = /zebulon|>Esperanto</i
 const TAG = 'marlin'
 const SLUG = 'quagga'
 /** Its former page. */
@@ -34,7 +34,8 @@ async function inhabit(t: Test, config: Record<string, unknown> = {}) {
   const [owner, moderator] = [await platform.signUp({ name: 'Olga' }), await platform.signUp({ name: 'Mo' })]
   await app.identity.administration.setRole(moderator.id, 'moderator')
   const program = await platform.program(owner)
-  const fields = { title: 'Zebulon', description: 'Of Zebulon.', tags: [TAG], settings: { remix: true } }
+  const features = { inputs: ['touch'], languages: ['eo'] }
+  const fields = { title: 'Zebulon', description: 'Of Zebulon.', tags: [TAG], features, settings: { remix: true } }
   const game = await platform.game(owner, fields)
   for (const slug of ['former', SLUG]) await program.patch(`/api/games/${game.id}`, { slug })
   const deployId = await deploy(platform, program, game.id, {
@@ -53,7 +54,7 @@ async function inhabit(t: Test, config: Record<string, unknown> = {}) {
   await app.scores.submit({ ...score, playerId: other.id })
   const remixer = await platform.program(other)
   const { body: remix } = await remixer.post(`/api/games/${game.id}/remix`, { title: 'Mine' })
-  await remixer.patch(`/api/games/${remix.id}`, { description: 'Of my own.', tags: [] })
+  await remixer.patch(`/api/games/${remix.id}`, { description: 'Of my own.', tags: [], features: { languages: [] } })
   await remixer.put(`/api/games/${remix.id}/boards/fastest`, { title: 'My board' })
   await other.post('/api/reports', { target: { kind: 'game', id: game.id }, category: 'spam', text: 'Look.' })
 
@@ -95,8 +96,10 @@ async function addressesOf({ app, platform, game, deployId, picture, owner, remi
   const challenge = `code_challenge=${'a'.repeat(43)}&code_challenge_method=S256`
   const further: Record<string, string[]> = {
     '/sitemaps/:name/:part': sitemaps.map(([, address]) => new URL(address as string).pathname),
-    '/catalog': ['/catalog', '/catalog?q=zeb', `/catalog?tag=${TAG}`, '/catalog?sort=popular'],
-    '/api/catalog/games': ['', '?q=zeb', `?tag=${TAG}`, '?sort=popular'].map((query) => `/api/catalog/games${query}`),
+    '/catalog': ['/catalog', '/catalog?q=zeb', `/catalog?tag=${TAG}`, '/catalog?sort=popular', '/catalog?input=touch'],
+    '/api/catalog/games': ['', '?q=zeb', `?tag=${TAG}`, '?sort=popular', '?input=touch'].map(
+      (query) => `/api/catalog/games${query}`,
+    ),
     '/players/:id': [`/players/${owner.id}`],
     '/games/:slug': [`/games/${SLUG}`, `/games/${game.id}`, `/games/${remixed}`, FORMER],
     '/oauth/authorize': [

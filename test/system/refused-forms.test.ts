@@ -17,6 +17,7 @@ const REFUSED: Record<string, { fields: Record<string, string>; says: RegExp }> 
   '/games/:slug/scores/:board/change': { fields: { exclude: 'maybe' }, says: /Choose one/ },
   '/games/:slug/settings': { fields: { title: 'Kept', tags: 'UPPER!' }, says: /Use at most 10 tags/ },
   '/games/:slug/settings/address': { fields: { slug: 'two words' }, says: /Use 1 to 50 letters/ },
+  '/games/:slug/settings/features': { fields: { languages: 'english' }, says: /“english” is not a language tag/ },
   '/games/:slug/settings/serving': { fields: { savesBytes: '16 MB' }, says: /whole number of bytes/ },
   '/games/:slug/settings/delete': { fields: { confirm: 'yes' }, says: /type rooftop-relay to confirm/ },
   '/games/:slug/settings/domains': { fields: { name: 'no domain' }, says: /Give the name alone/ },

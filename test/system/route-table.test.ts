@@ -294,6 +294,7 @@ GET    /games/:slug                              portal  optional page
 GET    /games/:slug/settings                     portal  session page
 POST   /games/:slug/settings                     portal  session page
 POST   /games/:slug/settings/serving             portal  session page
+POST   /games/:slug/settings/features            portal  session page
 POST   /games/:slug/settings/delete              portal  session page
 GET    /games/:slug/integrate                    portal  session page
 GET    /games/:slug/rooms                        portal  session page

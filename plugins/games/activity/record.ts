@@ -4,6 +4,7 @@ import type { Statements } from '../../../core/data/database.ts'
 import { newId } from '../../../core/ids.ts'
 import { type Author, currentAuthor } from '../../../core/observe/author.ts'
 import type { GameRow } from '../entities.ts'
+import { UNKNOWN_FEATURES } from '../features/schemas.ts'
 import { DEFAULT_SETTINGS } from '../schemas.ts'
 import { GameActivityRow } from './entities.ts'
 
@@ -104,7 +105,9 @@ export type Fields = Record<string, unknown>
 
 /** Copies the fields of a row, since it changes in place. */
 export function fieldsOf(row: GameRow): Fields {
-  const { multiplayer, ...settings } = row.settings
+  // Rows of the time before a setting lack it.
+  const { multiplayer, saves, ...settings } = { ...DEFAULT_SETTINGS, ...row.settings }
+  const features = row.features ?? UNKNOWN_FEATURES
   return {
     title: row.title,
     address: row.slug,
@@ -115,10 +118,15 @@ export function fieldsOf(row: GameRow): Fields {
     playable: row.playable,
     cover: row.coverId ?? null,
     ...settings,
+    inputs: features.inputs.join(', '),
+    players: features.players.join(', '),
+    languages: features.languages.join(', '),
+    orientation: features.orientation,
+    accessibility: features.accessibility.join(', '),
     rooms: multiplayer.enabled,
     guests: multiplayer.guests,
     maxPlayersPerRoom: multiplayer.maxPlayersPerRoom,
-    // Rows of the time before this setting lack it.
+    savesBytes: saves.bytes,
     hostPatienceSeconds: multiplayer.hostPatienceSeconds ?? DEFAULT_SETTINGS.multiplayer.hostPatienceSeconds,
   }
 }

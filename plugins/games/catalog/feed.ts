@@ -11,11 +11,12 @@ export const feed: Routes = async (app) => {
 
   const entry = (game: Game) => {
     const address = escapeXml(portal + pathOf(game))
+    const [language] = game.features.languages
     const picture = escapeXml(`${portal}${pathOf(game)}/card.png?v=${app.games.cards.ofGame(game).key}`)
     const text = `<p><img src="${picture}" alt=""></p><p>${escapeXml(game.description)}</p>`
     return `<entry>
   <id>tag:${new URL(portal).hostname},${game.createdAt.slice(0, 10)}:${game.id}</id>
-  <title>${escapeXml(game.title)}</title>
+  <title${language ? ` xml:lang="${escapeXml(language)}"` : ''}>${escapeXml(game.title)}</title>
   <link rel="alternate" type="text/html" href="${address}"/>
   <published>${game.createdAt}</published>
   <updated>${game.updatedAt}</updated>

@@ -1,6 +1,8 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import { termOfTag, termsOfText } from '../../../core/data/search-terms.ts'
-import { GameTerm } from '../entities.ts'
+import { GameFeature, GameTerm } from '../entities.ts'
+import { termsOfFeatures } from '../features/features.ts'
+import type { GameFeatures } from '../features/schemas.ts'
 
 /** Stores the search terms of a game: the prefixes of the words of its title, and its tags. */
 export async function indexGame(
@@ -13,4 +15,11 @@ export async function indexGame(
   ]
   await em.nativeDelete(GameTerm, { gameId: game.id })
   if (rows.length > 0) await em.insertMany(GameTerm, rows)
+}
+
+/** Stores what the catalog filters a game by. */
+export async function indexFeatures(em: SqlEntityManager, gameId: string, features: GameFeatures): Promise<void> {
+  const rows = termsOfFeatures(features).map((term) => ({ ...term, gameId }))
+  await em.nativeDelete(GameFeature, { gameId })
+  if (rows.length > 0) await em.insertMany(GameFeature, rows)
 }

@@ -2,37 +2,48 @@ import type { TagCount } from '../../../core/data/tag-counts.ts'
 import { EmptyState, Grid, html, PageHeader, Pagination, Search, type View } from '../../../core/pages/index.ts'
 import type { Game } from '../schemas.ts'
 import { gameCard } from './card.ts'
+import { activeFilters, type CatalogList, catalogAddress, catalogFilter, parametersOf } from './catalog-filter.ts'
 
 export interface CatalogProps {
   games: Game[]
   nextCursor: string | null
   tags: TagCount[]
+  /** The languages of games. */
+  languages: TagCount[]
   /** The number of players in rooms, by game. */
   playing: ReadonlyMap<string, number>
-  query: { q?: string; tag?: string; sort: 'new' | 'popular'; cursor?: string }
+  query: CatalogList
 }
 
-/** Renders the playable games with search, sort order, and a filter by tag. */
-export function catalog({ games, nextCursor, tags, playing, query }: CatalogProps): View {
-  const { q, tag, sort, cursor } = query
-  const address = (changes: Partial<Record<keyof CatalogProps['query'], string | undefined>>) => {
-    const asked = { q, tag, sort: sort === 'new' ? undefined : sort, ...changes }
-    const entries = Object.entries(asked).filter((entry): entry is [string, string] => Boolean(entry[1]))
-    return `/catalog${entries.length > 0 ? `?${new URLSearchParams(entries)}` : ''}`
-  }
+/** Returns the title of a list: what it is restricted to. */
+export const catalogTitle = (list: CatalogList): string =>
+  list.q
+    ? `Games that match “${list.q}”`
+    : list.tag
+      ? `Games tagged ${list.tag}`
+      : activeFilters(list).length > 0
+        ? 'Filtered games'
+        : 'All games'
+
+/** Renders the playable games with search, sort order, and filters by tag and by features. */
+export function catalog({ games, nextCursor, tags, languages, playing, query }: CatalogProps): View {
+  const { q, tag, sort, cursor, ...filter } = query
+  const list = { q, tag, sort, ...filter }
+  const address = (changes: CatalogList) => catalogAddress({ ...list, ...changes })
+  const restricted = Boolean(q || tag) || activeFilters(filter).length > 0
   // A rare tag is not in the usual list, but is added to show the current filter.
   const shown = tag && !tags.some((known) => known.tag === tag) ? [{ tag, count: games.length }, ...tags] : tags
   const link = (label: string, href: string, current: boolean) =>
     html`<li><a href=${href} aria-current=${current ? 'true' : undefined}>${label}</a></li>`
   return html`
-    <${PageHeader} title=${q ? `Games that match “${q}”` : tag ? `Games tagged ${tag}` : 'All games'} />
+    <${PageHeader} title=${catalogTitle(query)} />
     ${
-      (games.length > 0 || q || tag || cursor) &&
+      (games.length > 0 || restricted || cursor) &&
       html`<div class="browse">
       <div class="browse-line">
-        <${Search} action="/catalog" label="Search games" value=${q} />
+        <${Search} action="/catalog" label="Search games" value=${q} kept=${parametersOf({ tag, sort, ...filter })} />
         <nav aria-label="Order"><ul class="tags">
-          ${link('Newest', address({ sort: undefined }), sort === 'new')}
+          ${link('Newest', address({ sort: undefined }), sort !== 'popular')}
           ${link('Most played', address({ sort: 'popular' }), sort === 'popular')}
         </ul></nav>
       </div>
@@ -43,14 +54,20 @@ export function catalog({ games, nextCursor, tags, playing, query }: CatalogProp
           ${shown.map((known) => html`<li><a href=${address({ tag: known.tag })} aria-current=${known.tag === tag ? 'true' : undefined}>${known.tag}<span>${known.count}</span></a></li>`)}
         </ul></nav>`
       }
+      ${catalogFilter(list, languages)}
     </div>`
     }
     ${
       games.length > 0
         ? html`<${Grid}>${games.map((game) => gameCard(game, playing))}<//>`
-        : html`<${EmptyState} title=${q || tag ? 'No game matches' : 'No games yet'} action=${q || tag ? undefined : { href: '/games/new', label: 'Publish the first' }}>
-            <p>${q || tag ? html`Try the beginning of a word of its title, or <a href="/catalog">see all games</a>.` : html`A folder with an <code>index.html</code> is all that a game needs.`}</p>
+        : html`<${EmptyState} title=${restricted ? 'No game matches' : 'No games yet'} action=${restricted ? undefined : { href: '/games/new', label: 'Publish the first' }}>
+            <p>${restricted ? advice(query) : html`A folder with an <code>index.html</code> is all that a game needs.`}</p>
           <//>`
     }
     <${Pagination} label="Games" next=${nextCursor && address({ cursor: nextCursor })} first=${cursor && address({})} />`
 }
+
+const advice = (list: CatalogList): View =>
+  activeFilters(list).length > 0
+    ? html`A filter shows only games whose makers state the feature. Remove a filter, or <a href="/catalog">see all games</a>.`
+    : html`Try the beginning of a word of its title, or <a href="/catalog">see all games</a>.`

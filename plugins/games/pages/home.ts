@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Button, EmptyState, Grid, Hero, html, Search, Section, type View } from '../../../core/pages/index.ts'
+import { languageOf } from '../features/languages.ts'
 import { pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
 import { aboutGame, gameCard } from './card.ts'
@@ -30,7 +31,7 @@ export function home(
     <${Hero} title=${html`Your yard.<br />Your games.<br />Everyone in.`}
       lede="Publish a build and it is playable, signed in and multiplayer a minute later, on a machine you own."
       actions=${html`<${Button} kind="act" href="/games/new">Publish a game<//>${newest.length > 0 && html`<${Button} href="/catalog">Play something<//>`}`}
-      feature=${feature && { game: feature, href: pathOf(feature), meta: aboutGame(feature) ?? 'New in the yard', playing: playing.get(feature.id) ?? 0 }} />
+      feature=${feature && { game: { ...feature, lang: languageOf(feature) }, href: pathOf(feature), meta: aboutGame(feature) ?? 'New in the yard', playing: playing.get(feature.id) ?? 0 }} />
     ${
       busy.length > 1 &&
       html`<${Section} title="Played right now" id="now">

@@ -21,6 +21,7 @@ import {
 import { isReady, pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
 import { stateChips } from './dashboard.ts'
+import { gameTitle } from './game-title.ts'
 
 const PER_PAGE = 25
 
@@ -96,7 +97,7 @@ const CHANGED = 'an administrator changed a game'
 
 /** The message after a step, with a button to undo it. */
 const told = (game: Game): View => html`
-  ${game.suspended ? 'Suspended' : 'Can be played again'}: <bdi>${game.title}</bdi>. ${game.suspended && liftForm(game, 'Undo')}`
+  ${game.suspended ? 'Suspended' : 'Can be played again'}: ${gameTitle(game)}. ${game.suspended && liftForm(game, 'Undo')}`
 
 const liftForm = ({ id, title }: Game, text = 'Lift'): View => html`
   <${Form} action=${`/admin/games/${id}/lift`} inline><${Button} small label=${`${text}: ${title}`}>${text}<//><//>`
@@ -143,7 +144,7 @@ function gamesPage({ games, owners, nextCursor, q, paged }: GamesPageProps): Vie
     {
       label: 'Game',
       cell: (game: Game) =>
-        html`<a href=${pathOf(game)}><bdi>${game.title}</bdi></a><br /><code class="soft">${game.slug}</code>`,
+        html`<a href=${pathOf(game)}>${gameTitle(game)}</a><br /><code class="soft">${game.slug}</code>`,
     },
     {
       label: 'State',

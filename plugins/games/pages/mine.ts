@@ -22,6 +22,7 @@ import { RESTORABLE_MS } from '../deletion.ts'
 import { isReady, pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
 import { stateChips } from './dashboard.ts'
+import { gameTitle } from './game-title.ts'
 
 export interface MyGamesProps {
   games: Game[]
@@ -53,7 +54,7 @@ export function myGames(
   { games, columns: known, stats, deleted, deletedAfter, nextCursor, cursor, refused }: MyGamesProps,
 ): View {
   const columns = [
-    { label: 'Game', cell: (game: Game) => html`<a href=${`${pathOf(game)}/overview`}><bdi>${game.title}</bdi></a>` },
+    { label: 'Game', cell: (game: Game) => html`<a href=${`${pathOf(game)}/overview`}>${gameTitle(game)}</a>` },
     {
       label: 'State',
       cell: (game: Game) => html`<span class="row">${stateChips(game, isReady(game))}</span>`,
@@ -120,7 +121,7 @@ const deletedColumns = (after: string | undefined, refused: RefusedDeletion | un
       return html`<span class="row">
         <${Form} action="/games/restore"><${Button} small name="game" value=${game.id} label=${`Restore ${game.title}`}>Restore<//><//>
         <${Confirm} small label="Delete for good" name=${`Delete ${game.title} for good`} action="/games/erase" open=${again !== undefined}>
-          <p><strong><bdi>${game.title}</bdi></strong> can't be brought back then. Its files, saves, scores and statistics go with it.</p>
+          <p><strong>${gameTitle(game)}</strong> can't be brought back then. Its files, saves, scores and statistics go with it.</p>
           <input type="hidden" name="game" value=${game.id} />
           ${after && html`<input type="hidden" name="after" value=${after} />`}
           <${Field} label=${`Type ${game.slug} to confirm`} name="confirm" value=${again?.confirm ?? ''} error=${again?.message} required autocomplete="off" mono />

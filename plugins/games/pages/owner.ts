@@ -8,6 +8,7 @@ import { Button, Form, html, PageHeader, renderPage, StepIndicator } from '../..
 import { pathOf } from '../record.ts'
 import { type AnalyticsQuery, DESCRIPTION_LENGTH, type Game, MOST_SAVED_BYTES, SLUG_PATTERN } from '../schemas.ts'
 import { analytics, SPANS } from './analytics.ts'
+import { FeaturesBody, readFeatures } from './features.ts'
 import { type GameForm, gameFields, NEW_GAME_STEPS, readForm } from './form.ts'
 import { integrate } from './integrate.ts'
 import { myGames, type RefusedDeletion } from './mine.ts'
@@ -27,6 +28,7 @@ const ServingBody = Type.Object({
   crossOriginIsolated: Type.Optional(Type.Union([Type.Literal('auto'), Type.Literal('on'), Type.Literal('off')])),
   embedded: Box,
   remix: Box,
+  clickToStart: Box,
   multiplayer: Box,
   guests: Box,
   maxPlayersPerRoom: Type.String({
@@ -191,11 +193,21 @@ export const ownerPages: Routes = async (app) => {
   })
 
   app.post(
+    '/games/:slug/settings/features',
+    { ...mine, schema: { params: Slug, body: FeaturesBody } },
+    async (request, reply) => {
+      const changes = { features: readFeatures(request.body) }
+      const changed = await app.games.update(callerOf(request).playerId, request.params.slug, changes)
+      return reply.redirect(saved(changed, '#features'), 303)
+    },
+  )
+
+  app.post(
     '/games/:slug/settings/serving',
     { ...mine, schema: { params: Slug, body: ServingBody } },
     async (request, reply) => {
       const { playable, authWidget, crossOriginIsolated, embedded, remix, multiplayer, guests } = request.body
-      const { maxPlayersPerRoom, savesBytes } = request.body
+      const { clickToStart, maxPlayersPerRoom, savesBytes } = request.body
       const game = await app.games.update(callerOf(request).playerId, request.params.slug, {
         playable: playable === 'on',
         settings: {
@@ -203,6 +215,7 @@ export const ownerPages: Routes = async (app) => {
           ...(crossOriginIsolated ? { crossOriginIsolated: ISOLATION[crossOriginIsolated] } : {}),
           embedded: embedded === 'on',
           remix: remix === 'on',
+          clickToStart: clickToStart === 'on',
           multiplayer: {
             enabled: multiplayer === 'on',
             guests: guests === 'on',

@@ -15,9 +15,12 @@ import {
   ThingLinks,
   type View,
 } from '../../../core/pages/index.ts'
+import { languageOf } from '../features/languages.ts'
 import { isFramed, isReady, pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
 import { gameTabs } from './dashboard.ts'
+import { featureFacts } from './features.ts'
+import { gameTitle } from './game-title.ts'
 
 const number = new Intl.NumberFormat('en')
 
@@ -43,6 +46,7 @@ export interface PlayProps {
 /** Renders the public page of a game: the game itself, and its description below. Only its makers see a suspended one. */
 export function play(app: Pick<FastifyInstance, 'games' | 'origins' | 'site'>, props: PlayProps): View {
   const { game, signedIn, isMaker, makers, sections, more } = props
+  const lang = languageOf(game)
   const ready = isReady(game)
   const framed = isFramed(game)
   const { origin, pathname, search, href } = new URL(game.url)
@@ -59,17 +63,17 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins' | 'site'>, p
   return html`
     ${
       framed &&
-      html`<${PlayBar} title=${game.title} by=${html`${by} ${chips}`}>
+      html`<${PlayBar} title=${game.title} lang=${lang} by=${html`${by} ${chips}`}>
         ${!isMaker && app.site.thingLinks.map(({ label, href }) => html`<a class="button small quiet" href=${href('game', game.slug)} rel="nofollow">${label}</a>`)}
       <//>
-      <${PlayFrame} src=${src} title=${game.title} isolated=${game.isolated} signIn=${signIn} />`
+      <${PlayFrame} src=${src} game=${{ ...game, lang }} isolated=${game.isolated} signIn=${signIn} covered=${game.settings.clickToStart ? href : undefined} />`
     }
     <${PlayFrameDetails}>
       ${
         framed
-          ? html`<h2>About <bdi>${game.title}</bdi></h2>
+          ? html`<h2>About <bdi lang=${lang}>${game.title}</bdi></h2>
             <div class="row"><a class="address" href=${href}>${href.replace(/^https?:\/\/|\/$/g, '')}</a><${Button} href=${href}>Open on its own<//></div>`
-          : html`<${PageHeader} title=${game.title} lede=${by} address=${game.url} chips=${chips} actions=${actions(ready, game)} />`
+          : html`<${PageHeader} title=${gameTitle(game)} lede=${by} address=${game.url} chips=${chips} actions=${actions(ready, game)} />`
       }
       ${isMaker && gameTabs(app, game, pathOf(game))}
       ${game.suspended ? suspended(game) : !ready && (isMaker ? unpublished(game) : html`<${EmptyState} title="Nothing to play yet"><p>Its maker has not published a build. Come back later.</p><//>`)}
@@ -82,6 +86,7 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins' | 'site'>, p
         <//>`
         }
         ${paragraphs(game.description)}
+        ${featureFacts(game)}
         ${sections}
         ${game.media.length > 0 && html`<${MediaGallery} items=${game.media} title=${game.title} />`}
         ${more}

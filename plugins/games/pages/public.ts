@@ -5,9 +5,11 @@ import { callerOf } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { extendPolicy } from '../../../core/http/security-headers.ts'
 import { html, PageHeader, renderPage } from '../../../core/pages/index.ts'
+import { FeatureQuery, ORIENTATIONS } from '../features/schemas.ts'
 import { isFramed, pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
-import { catalog } from './catalog.ts'
+import { catalog, catalogTitle } from './catalog.ts'
+import { gameTitle } from './game-title.ts'
 import { home } from './home.ts'
 import { invitation } from './invitation.ts'
 import { moreGames } from './more-games.ts'
@@ -20,7 +22,12 @@ const own = { config: { auth: 'session', page: true }, constraints } as const
 
 const Slug = Type.Object({ slug: Type.String({ maxLength: 63 }) })
 const Invitation = Type.Object({ ...Slug.properties, key: Type.String({ maxLength: 100 }) })
+/** The form of the filter sends empty texts for what it leaves open. */
 const Browse = Type.Object({
+  ...FeatureQuery.properties,
+  orientation: Type.Optional(
+    Type.Unsafe<keyof typeof ORIENTATIONS | ''>(Type.Enum(['', ...Object.keys(ORIENTATIONS)])),
+  ),
   cursor: Type.Optional(Type.String({ maxLength: 200 })),
   q: Type.Optional(Type.String({ maxLength: 100 })),
   tag: Type.Optional(Type.String({ maxLength: 30 })),
@@ -62,18 +69,20 @@ export const publicPages: Routes = async (app) => {
   })
 
   app.get('/catalog', { ...open, schema: { querystring: Browse } }, async (request, reply) => {
-    const { query } = request
-    const [page, tags] = await Promise.all([
+    const { orientation, ...rest } = request.query
+    const query = orientation ? { ...rest, orientation } : rest
+    const [page, tags, languages] = await Promise.all([
       app.games.catalog.page({ ...query, limit: PER_PAGE }, { ready: true }),
       app.games.catalog.tags(),
+      app.games.catalog.languages(),
     ])
     return renderPage(reply, {
-      title: query.q ? `Games that match ${query.q}` : query.tag ? `Games tagged ${query.tag}` : 'All games',
+      title: catalogTitle(query),
       current: '/catalog',
       description: 'Every game that can be played here.',
       share: { path: query.tag && !query.q ? `/catalog?tag=${query.tag}` : '/catalog' },
       user: request.principal?.viewer,
-      body: catalog({ ...page, tags, query, playing: await app.games.playing.now() }),
+      body: catalog({ ...page, tags, languages, query, playing: await app.games.playing.now() }),
     })
   })
 
@@ -153,7 +162,7 @@ export const publicPages: Routes = async (app) => {
         title: 'Invitation',
         user: viewer,
         narrow: true,
-        body: html`<${PageHeader} title=${game.title} lede=${`${owner?.name ?? 'Somebody'} invites you to a private game.`} />
+        body: html`<${PageHeader} title=${gameTitle(game)} lede=${`${owner?.name ?? 'Somebody'} invites you to a private game.`} />
           ${invitation(game, request.params.key)}`,
       })
     },

@@ -16,7 +16,9 @@ import { MOST_MEDIA } from '../media/media.ts'
 import { pathOf } from '../record.ts'
 import { type Game, MOST_SAVED_BYTES } from '../schemas.ts'
 import { dashboardHeader } from './dashboard.ts'
+import { featuresSection } from './features.ts'
 import { type GameForm, gameFields } from './form.ts'
+import { gameTitle } from './game-title.ts'
 
 export interface SettingsProps {
   game: Game
@@ -36,6 +38,7 @@ export function settings(app: App, { game, isOwner, inviteLink }: SettingsProps)
     <${Section} layout="side" title="About the game" description="Shown on its page and in the catalog.">
       <${Form} action=${path} submit="Save">${gameFields(formOf(game))}<//>
     <//>
+    ${featuresSection(game, path)}
     ${mediaSection(game, path)}
     ${isOwner && addressSection(game, path)}
     ${app.games.dashboard.settings
@@ -52,7 +55,7 @@ export function settings(app: App, { game, isOwner, inviteLink }: SettingsProps)
 const endSection = (game: Game, path: string): View => html`
     <${Section} layout="side" title="End of the game" id="end" description="You can restore it for 30 days. Its address stays reserved for 90 days.">
       <${Confirm} label="Delete game" action=${`${path}/delete`} submit="Delete for everyone">
-        <p>Nobody can open <strong>${game.title}</strong>, and it disappears from every list.</p>
+        <p>Nobody can open <strong>${gameTitle(game)}</strong>, and it disappears from every list.</p>
         <${Field} label=${`Type ${game.slug} to confirm`} name="confirm" required autocomplete="off" mono />
       <//>
     <//>`
@@ -92,12 +95,13 @@ const addressSection = (game: Game, path: string): View => html`
 const isolationValue = (setting: 'auto' | boolean): string => (setting === 'auto' ? 'auto' : setting ? 'on' : 'off')
 
 function servingSection(game: Game, path: string): View {
-  const { authWidget, crossOriginIsolated, embedded, remix, multiplayer, saves } = game.settings
+  const { authWidget, crossOriginIsolated, embedded, remix, clickToStart, multiplayer, saves } = game.settings
   return html`
     <${Section} layout="side" title="How it is served" id="serving" description="Takes effect at once, without a new deploy.">
       <${Form} action=${`${path}/serving`} submit="Save" submitLabel="Save how it is served" kind="plain">
         <${Checkbox} name="playable" label="Can be played" checked=${game.playable} hint="Untick it to close the game for everyone but its previews." />
         <${Checkbox} name="authWidget" label="Sign-in button" checked=${authWidget === 'on'} hint="Put a sign-in button on the game's pages. The game can also bring its own." />
+        <${Checkbox} name="clickToStart" label="Cover with a button" checked=${clickToStart} hint="Its page loads the game when a player presses Start. Then sound works from the beginning." />
         <${Choices} legend="Threads and shared memory" name="crossOriginIsolated" value=${isolationValue(crossOriginIsolated)} options=${[
           { value: 'auto', label: 'Automatic', hint: 'Isolates a build whose .wasm uses shared memory.' },
           {

@@ -33,11 +33,19 @@ t.test('the activity of a game says who did what, and when', async (t) => {
     const { id } = await latest()
     await token.put('/api/games/pong/boards/best', { title: 'Best' })
     await token.patch('/api/games/pong', { title: 'Pong' })
+    await token.patch('/api/games/pong', {
+      settings: { saves: { bytes: 16_777_216 }, clickToStart: false },
+      features: {},
+    })
     t.equal((await latest()).id, id, 'what changed nothing is not listed')
     await token.put('/api/games/pong/boards/best', { title: 'Best', max: 9 })
     t.match(await latest(), { action: 'board.change', detail: 'max' })
     t.equal((await token.put('/api/games/pong/boards/best', { title: 'Best', min: 99 })).status, 400)
     t.match(await latest(), { action: 'board.change', detail: 'max' }, 'a refused change is not listed')
+    const features = { inputs: ['touch', 'mouse'], orientation: 'any' }
+    await token.patch('/api/games/pong', { features, settings: { saves: { bytes: 9 } } })
+    const detail = 'inputs: none → touch, mouse, orientation: none → any, savesBytes: 16777216 → 9'
+    t.match(await latest(), { action: 'game.change', detail })
   })
 
   t.test('an assistant by the name of its client, with the tool', async (t) => {

@@ -12,7 +12,11 @@ t.test('a deleted game can be brought back as it was', async (t) => {
   const { app, clock } = platform
   const player = await platform.signUp()
   const program = await platform.program(player)
-  const { oauth, integrationPrompt, ...game } = await platform.game(player, { title: 'Pong', tags: ['ball'] })
+  const { oauth, integrationPrompt, ...game } = await platform.game(player, {
+    title: 'Pong',
+    tags: ['ball'],
+    features: { inputs: ['touch'] },
+  })
   await program.delete(`/api/games/${game.id}`)
   t.match(await program.get('/api/games?deleted=true'), { body: { games: [{ id: game.id }] } })
   t.same((await program.get('/api/games')).body.games, [])
@@ -53,7 +57,15 @@ t.test('after 30 days a deleted game is gone for good, with everything of it but
   await app.games.deletion.purge(signal)
   await app.games.deletion.purge(signal)
   t.same(purged, [game.id])
-  for (const table of ['games', 'game_terms', 'game_days', 'game_visitors', 'game_presence', 'game_activity']) {
+  for (const table of [
+    'games',
+    'game_terms',
+    'game_features',
+    'game_days',
+    'game_visitors',
+    'game_presence',
+    'game_activity',
+  ]) {
     const column = table === 'games' ? 'id' : 'game_id'
     const rows = await app.db.query<{ id: string }>(`select ${column} as id from ${table}`)
     t.notOk(

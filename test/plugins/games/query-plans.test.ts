@@ -1,4 +1,5 @@
 import t from 'tap'
+import { multiplyRows } from '../../kit/multiply-rows.ts'
 import { startPlatform } from '../../kit/platform.ts'
 
 // A platform has thousands of games after some years, most of them not listed. Queries for a page must not scan the
@@ -8,7 +9,7 @@ t.test('lists of games read just the rows of a page, in the order of an index', 
   const { app, clock } = platform
   const { id: owner } = await platform.signUp()
   for (const title of ['First game', 'Second game', 'Third game']) {
-    await app.games.create(owner, { title, description: '', tags: ['puzzle'] })
+    await app.games.create(owner, { title, description: '', tags: ['puzzle'], features: { inputs: ['touch'] } })
     clock.advance(1)
   }
   /** Returns the statements on `games` that `work` executes, each with SQLite's query plan. */
@@ -39,9 +40,15 @@ t.test('lists of games read just the rows of a page, in the order of an index', 
     [
       'a search',
       page({ q: 'game' }),
-      /^SEARCH t USING (COVERING )?INDEX \S*game_terms\S* \(term=\?\); SEARCH g .*id=\?/,
+      /^SEARCH k USING (COVERING )?INDEX \S*game_terms\S* \(term=\?\); SEARCH g .*id=\?/,
     ],
-    ['a search for two words and a tag', page({ q: 'sec game', tag: 'puzzle' }), /^SEARCH t .*\(term=\?\); SEARCH g/],
+    ['a search for two words and a tag', page({ q: 'sec game', tag: 'puzzle' }), /^SEARCH k .*\(term=\?\); SEARCH g/],
+    ['a feature', page({ input: ['touch'] }), /^SEARCH k .*\(field=\? AND value=\?\); SEARCH g .*id=\?/],
+    [
+      'a search with features, which reads the rarest',
+      page({ q: 'game', input: ['touch'], language: 'de' }),
+      /^SEARCH k .*\(field=\? AND value=\?\); SEARCH g (?=.*\(term=\? AND game_id=\?\)).*\(field=\? AND value=\? AND game_id=\?\)/,
+    ],
     ['a game by its slug', () => app.games.get('second-game'), /^SEARCH g USING INDEX games_slug_deleted_at_id_index/],
   ]
   for (const [name, work, plan] of indexed) {
@@ -50,4 +57,20 @@ t.test('lists of games read just the rows of a page, in the order of an index', 
       t.notMatch(found, /TEMP B-TREE|SCAN g\b/, `${name} is not sorted`)
     }
   }
+
+  const games = () => page({ sort: 'popular', input: ['touch'] })() as Promise<{ games: { id: string }[] }>
+  await app.db.execute('update games set live_deploy_id = ?', ['dep_00000000000000000000000000'])
+  const few = (await games()).games.map(({ id }) => id)
+  t.equal(few.length, 3)
+  const where = "field = 'input'"
+  await multiplyRows(app.db, { table: 'game_features', where, values: [], keys: ['game_id'], times: 1000 })
+  for (const found of await plansOf(games)) {
+    t.match(found, /^SEARCH g USING INDEX games_listed_plays_index/, 'the most played with a common feature')
+    t.notMatch(found, /TEMP B-TREE|SCAN/)
+  }
+  t.same(
+    (await games()).games.map(({ id }) => id),
+    few,
+    'are the same games in the same order',
+  )
 })

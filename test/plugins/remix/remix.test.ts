@@ -7,6 +7,7 @@ import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
 import { manifestBytes } from '../deploy/build.ts'
 import { deploy } from '../game-edge/kit.ts'
 
+const FEATURES = { inputs: ['touch'], languages: ['en', 'de'], accessibility: ['subtitles'] }
 const FILES = { 'index.html': '<!doctype html><title>Pong</title>', 'game.js': 'play()' }
 
 /** Opens a platform with a live game of Mo that Grace may remix. */
@@ -14,8 +15,8 @@ async function openPlatform(t: Test, config: Record<string, unknown> = {}) {
   const platform = await startPlatform(t, { config })
   const [maker, other] = [await platform.signUp({ name: 'Mo' }), await platform.signUp({ name: 'Grace' })]
   const program = await platform.program(maker)
-  const settings = { remix: true, multiplayer: { guests: true, maxPlayersPerRoom: 8 } }
-  const game = await platform.game(maker, { title: 'Pong', tags: ['duel'], settings })
+  const settings = { remix: true, clickToStart: true, multiplayer: { guests: true, maxPlayersPerRoom: 8 } }
+  const game = await platform.game(maker, { title: 'Pong', tags: ['duel'], features: FEATURES, settings })
   const deployId = await deploy(platform, program, game.id, FILES)
   const remix = `/api/games/${game.id}/remix`
   return { platform, maker, other, program, game, deployId, remix }
@@ -34,7 +35,8 @@ t.test('a player makes a version of a game, which has its files and says where i
   })
   const { body: made } = await other.get('/api/games/pong-pong')
   t.match(made, { title: 'Pong & Pong', description: 'A game.', tags: ['duel'], visibility: 'public' })
-  t.match(made.settings, { remix: false, multiplayer: { guests: true, maxPlayersPerRoom: 8 } })
+  t.match(made.features, FEATURES)
+  t.match(made.settings, { remix: false, clickToStart: true, multiplayer: { guests: true, maxPlayersPerRoom: 8 } })
   t.not(made.clientId, game.clientId, 'its sign-in is its own')
   const host = platform.gameHost('pong-pong')
   t.equal((await platform.stranger.get('/game.js', { host })).text, FILES['game.js'])

@@ -354,6 +354,7 @@ POST   /invitations/:id/:key                           404  303  404  404  404  
 POST   /games/:slug/settings/media                     400  303  404  404  404  404  404  400  404  404
 POST   /games/:slug/settings/media/cover               400  303  404  404  404  404  404  400  404  404
 POST   /games/:slug/settings/media/remove              400  303  404  404  404  404  404  400  404  404
+POST   /games/:slug/settings/features                  400  303  404  404  404  404  404  400  404  404
 POST   /games/:slug/settings/serving                   400  303  404  404  404  404  404  400  404  404
 GET    /games/:slug/sign-in                            200  303  404  404  404  404  404  200  404  404
 GET    /games/new                                      200  303  200  200  200  200  200  200  200  200

@@ -4,21 +4,41 @@ interface Ticket {
 }
 
 /**
- * Opens the frame of a game for a player who is signed in here. A form posts a ticket into it, in a body and never in
- * an address, and the game's origin answers with its own session. Where the browser keeps no cookie in a frame, or the
- * form did not reach the game, the game's page asks for another ticket by message (clients/browser/frame/play-page.ts).
+ * Opens the frame of a game.
+ *
+ * @param place `data-src`: the game; `data-title`, `data-lang` and `data-allow`: the attributes of the frame;
+ *   `data-ticket`: the path that issues tickets, for a player who is signed in here
+ */
+export function openFrame(place: HTMLElement): HTMLIFrameElement {
+  const { ticket, src = '', title = '', lang = '', allow = '' } = place.dataset
+  const frame = document.createElement('iframe')
+  frame.title = title
+  if (lang) frame.lang = lang
+  frame.setAttribute('aria-describedby', 'play-keys')
+  if (ticket !== undefined) signIn(place, frame, { path: ticket, src, allow })
+  else {
+    frame.name = 'service-visitor'
+    frame.allow = allow
+    frame.src = src
+    place.append(frame)
+  }
+  return frame
+}
+
+/**
+ * Opens the frame for a player who is signed in here. A form posts a ticket into it, in a body and never in an address,
+ * and the game's origin answers with its own session. Where the browser keeps no cookie in a frame, or the form did not
+ * reach the game, the game's page asks for another ticket by message (clients/browser/frame/play-page.ts).
  *
  * The ticket is fetched when it is needed: it is valid for a minute, and a page may be restored after hours.
- *
- * @param place `data-ticket`: the path that issues tickets; `data-src`: the game; `data-title` and `data-allow`
  */
-export function openSignedIn(place: HTMLElement): HTMLIFrameElement {
-  const { ticket: path = '', src = '', title = '', allow = '' } = place.dataset
-  const frame = document.createElement('iframe')
+function signIn(
+  place: HTMLElement,
+  frame: HTMLIFrameElement,
+  { path, src, allow }: { path: string; src: string; allow: string },
+): void {
   // The name is unique to this page, because forms find their target by name, in other tabs too.
   frame.name = `service-player-${crypto.getRandomValues(new Uint32Array(2)).join('-')}`
-  frame.title = title
-  frame.setAttribute('aria-describedby', 'play-keys')
   const origins = new Set([new URL(src).origin])
   // By default permissions go to the origin of `src`, and a frame that a form opens has none.
   const grant = () => {
@@ -55,7 +75,6 @@ export function openSignedIn(place: HTMLElement): HTMLIFrameElement {
     if (answer?.ticket) post(frame, src, { ticket: answer.ticket, action: answer.action })
     else frame.src = src
   })
-  return frame
 }
 
 function post(frame: HTMLIFrameElement, src: string, { ticket, action }: { ticket: string; action: string }): void {
