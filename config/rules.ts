@@ -32,12 +32,6 @@ export function checkRules(config: Config, { error, warning }: Pick<Findings, 'e
   checkSocket(config, { error, warning })
   checkTls(config, error)
   checkProcesses(config, error)
-  const elsewhere = [config.database, config.storage].map((family) => (family as { driver?: string })?.driver)
-  if (config.backup?.schedule && (elsewhere[0] === 'postgres' || elsewhere[1] === 's3'))
-    error(
-      ['backup', 'schedule'],
-      'backup.schedule: only a database and blobs in the data folder are backed up; use pg_dump for PostgreSQL and versioning for the bucket, and remove this',
-    )
   if (config.games?.origins === 'port') {
     // Cookies ignore ports, so games on one host share them. Only trusted players should make games there; every start
     // warns.

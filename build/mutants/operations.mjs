@@ -1,6 +1,20 @@
 /** Mistakes in the configuration, in backups, and in what a host runs. */
 export default [
   {
+    name: 'a backup of PostgreSQL mixes two moments',
+    in: 'drivers/database',
+    find: "'begin isolation level repeatable read read only'",
+    replace: "'begin read only'",
+    tests: ['core/data/server-backup'],
+  },
+  {
+    name: 'the test of a backup writes into the bucket of the platform',
+    in: 'bin/commands',
+    find: 'if (!storage.remote) return storage',
+    replace: 'if (storage.put !== undefined) return storage',
+    tests: ['bin/backup'],
+  },
+  {
     name: 'all visitors of a proxy on a Unix socket are one',
     in: 'core/http',
     find: "if (typeof server.address() === 'string') Object",

@@ -150,8 +150,13 @@ class PostgresDatabase implements DatabaseDriver {
 
   async backup(): Promise<void> {
     throw new BackupUnsupported(
-      'A PostgreSQL database is backed up by its own tools: run pg_dump --format=custom, and pg_restore to restore.',
+      'Only the command line makes a backup of a PostgreSQL database: gameyard backup FILE, on a machine that reaches it.',
     )
+  }
+
+  snapshot<T>(work: (query: DatabaseDriver['query']) => Promise<T>): Promise<T> {
+    const begin = 'begin isolation level repeatable read read only'
+    return this.#statements.transact(({ query }) => work(query), begin)
   }
 
   async close(): Promise<void> {
