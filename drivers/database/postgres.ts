@@ -195,9 +195,12 @@ class PostgresOrmDriver extends PostgreSqlDriver {
   }
 }
 
+/** In the name of a database, each % begins a character. */
+const ESCAPES = /^(?:[^%]|%[0-9a-f]{2})*$/i
+
 /** @throws StartupError, which does not show the URL because it contains the password */
 function parsed(url: string): URL {
   const parts = URL.parse(url)
-  if (parts && /^postgres(ql)?:$/.test(parts.protocol)) return parts
+  if (parts && /^postgres(ql)?:$/.test(parts.protocol) && ESCAPES.test(parts.pathname)) return parts
   throw new StartupError('database.url is not of the form postgres://user:password@host:5432/database.')
 }
