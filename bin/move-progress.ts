@@ -1,4 +1,4 @@
-import type { MoveProgress } from '../core/data/moving/move.ts'
+import type { CopyProgress } from '../core/data/moving/copy-tables.ts'
 
 /** Width of the bar in characters. */
 const WIDTH = 24
@@ -7,7 +7,7 @@ const DRAW_MS = 200
 const LINE_MS = 10_000
 
 /** Shows the progress of a move on standard error: as a bar on a terminal, otherwise as a line every ten seconds. */
-export function moveProgress(output: NodeJS.WriteStream = process.stderr): MoveProgress & { end(): void } {
+export function moveProgress(output: NodeJS.WriteStream = process.stderr): CopyProgress & { end(): void } {
   const terminal = output.isTTY === true
   let [name, total, unit, done, shown] = ['', 0, 'rows', 0, 0]
   const draw = (final: boolean) => {

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import type { LoadedConfig } from '../config/load.ts'
 import { systemClock } from '../core/clock.ts'
 import type { AnyDriver } from '../core/driver.ts'
-import { StartupError } from '../core/errors.ts'
 import { createLog } from '../core/observe/log.ts'
 
 /**
@@ -35,19 +34,6 @@ export async function openDriverOf<Instance>(
     secret: () => throwaway,
   }
   return (await driver.create(options as never, context)) as Instance
-}
-
-/**
- * Returns the database file in the data folder, which backups contain and a restore creates.
- *
- * @throws StartupError for a database server, which has its own backup tools
- */
-export function databaseFileOf({ config }: LoadedConfig): string {
-  const { driver, file } = config.database as { driver: string; file?: string }
-  if (driver === 'sqlite' && file !== undefined) return file
-  throw new StartupError(
-    `A backup holds a SQLite database, and this configuration has database.driver: ${driver}. Restore with database: { driver: sqlite }; PostgreSQL has pg_dump and pg_restore.`,
-  )
 }
 
 /** Formats a summary such as `3 blobs, 1.2 MiB`. */

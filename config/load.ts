@@ -3,10 +3,10 @@ import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import type { Config } from '../core/config.ts'
 import { isInsideData } from '../core/data/backups/destination.ts'
-import type { AnyDriver, ChosenDriver, DriverFamily } from '../core/driver.ts'
+import type { ChosenDriver, DriverFamily } from '../core/driver.ts'
 import { StartupError } from '../core/errors.ts'
 import { isAddress } from '../core/pages/legal.ts'
-import type { Plugin } from '../core/plugin.ts'
+import { configOf, type Plugin } from '../core/plugin.ts'
 import { normaliseAddresses } from './addresses.ts'
 import { chooseDrivers, choosePlugins } from './choices.ts'
 import { applyOverride, type Override, readEnvironment } from './environment.ts'
@@ -100,7 +100,10 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   if (config.backup?.schedule) await checkSchedule(config.backup.schedule, findings)
   findLegalTexts(config, configDir, findings)
   if (!findings.sound) throw new ConfigError(findings.problems)
-  for (const { family, driver } of drivers) checkDriver(driver, ownKeysOf(config, family), { family, findings })
+  for (const { family, driver } of drivers)
+    checkPart(findings, [family.name], () => driver?.check?.(ownKeysOf(config, family) as never))
+  for (const { plugin, enabled } of plugins)
+    if (enabled) checkPart(findings, plugin.section.split('.'), () => plugin.check(configOf(plugin, config), config))
   if (!findings.sound) throw new ConfigError(findings.problems)
 
   config.dataDir = resolve(configDir, config.dataDir)
@@ -128,17 +131,13 @@ function ownKeysOf(config: Config, family: DriverFamily): Record<string, unknown
   return own
 }
 
-/** Checks what the schema of a driver can't say. */
-function checkDriver(
-  driver: AnyDriver | null,
-  own: Record<string, unknown>,
-  { family, findings }: { family: DriverFamily; findings: Findings },
-): void {
+/** Makes the check of a driver or a plugin, about what its schema can't say. */
+function checkPart(findings: Findings, section: string[], check: () => void): void {
   try {
-    driver?.check?.(own as never)
+    check()
   } catch (error) {
     if (!(error instanceof StartupError)) throw error
-    findings.error([family.name], error.message)
+    findings.error(section, error.message)
   }
 }
 

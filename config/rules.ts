@@ -9,7 +9,9 @@ import { isMapping } from './validate.ts'
  * origin, and on a loopback name the games are subdomains of it.
  */
 export function deriveAddresses(values: Record<string, unknown>): void {
-  const port = value(values, 'listen', 'port') ?? 8080
+  const listened = value(values, 'listen', 'port')
+  // Another value is reported by validation, and not once more as part of the address.
+  const port = isPort(listened) ? listened : 8080
   fill(values, 'portal', 'url', `http://localhost:${port}`)
   const portal = value(values, 'portal', 'url')
   if (typeof portal !== 'string' || !URL.canParse(portal)) return
@@ -17,6 +19,8 @@ export function deriveAddresses(values: Record<string, unknown>): void {
   if (/^https?:\/\/[^/]+$/.test(portal)) fill(values, 'studio', 'url', portal)
   if (isLoopback(hostname)) fill(values, 'games', 'domain', hostname === 'localhost' ? host : `localhost:${port}`)
 }
+
+const isPort = (port: unknown): port is number => Number.isInteger(port) && Number(port) >= 0 && Number(port) <= 65_535
 
 /** Checks rules that involve several values: contradictory combinations, and settings that weaken security. */
 export function checkRules(config: Config, { error, warning }: Pick<Findings, 'error' | 'warning'>): void {
@@ -32,12 +36,6 @@ export function checkRules(config: Config, { error, warning }: Pick<Findings, 'e
   checkSocket(config, { error, warning })
   checkTls(config, error)
   checkProcesses(config, error)
-  const elsewhere = [config.database, config.storage].map((family) => (family as { driver?: string })?.driver)
-  if (config.backup?.schedule && (elsewhere[0] === 'postgres' || elsewhere[1] === 's3'))
-    error(
-      ['backup', 'schedule'],
-      'backup.schedule: only a database and blobs in the data folder are backed up; use pg_dump for PostgreSQL and versioning for the bucket, and remove this',
-    )
   if (config.games?.origins === 'port') {
     // Cookies ignore ports, so games on one host share them. Only trusted players should make games there; every start
     // warns.
@@ -50,6 +48,14 @@ export function checkRules(config: Config, { error, warning }: Pick<Findings, 'e
   const domain = config.games?.domain
   const urls = [config.portal?.url, config.studio?.url]
   if (typeof domain !== 'string' || !urls.every((url) => URL.canParse(url ?? ''))) return // validation reports it
+  const wrong = [domain, ...(config.games.formerDomains ?? [])].find((name) => !isDomain(name))
+  if (wrong !== undefined) {
+    error(
+      ['games', wrong === domain ? 'domain' : 'formerDomains'],
+      `games: ${wrong} is no domain; check its name and its port`,
+    )
+    return
+  }
   const games = hostOf(`http://${domain}`)
   const hosts = urls.map((url) => hostOf(url as string)).filter((host) => !isLoopback(host))
   const neighbour = hosts.find((host) => registrable(host) === registrable(games))
@@ -154,6 +160,9 @@ const registrable = (host: string): string =>
 /** Whether a name or address is a loopback one, where no other party can serve a page. */
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d+){3}$/.test(host)
+
+/** Whether a text is a name with an optional port, without empty parts. */
+const isDomain = (name: string): boolean => URL.canParse(`http://${name}`) && !/^\.|\.\./.test(name)
 
 const hostOf = (url: string): string => new URL(url).hostname.replace(/\.$/, '')
 

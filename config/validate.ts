@@ -32,7 +32,11 @@ function pointed(schema: Schema, pointer: Record<string, unknown>, path: Path, c
 }
 
 function leaf(schema: Schema, value: unknown, path: Path, { report }: ValidationContext): unknown {
-  if (Value.Check(schema, value)) return value
+  if (Value.Check(schema, value)) {
+    if (!isAddress(schema) || URL.canParse(value as string)) return value
+    report(path, `${keyOf(path)}: ${found(schema, value)} is no web address; check the name and the port`)
+    return undefined
+  }
   const hint = typeof value === 'string' ? didYouMean(value, (choices(schema) ?? []).map(String)) : ''
   report(path, `${keyOf(path)}: expected ${expectation(schema)}, found ${found(schema, value)}${hint}`)
   return undefined
@@ -110,6 +114,9 @@ function union(branches: Schema[], whole: Schema, value: unknown, path: Path, co
   if (shaped.length === 1) return validate(shaped[0] as Schema, value, path, context)
   return leaf(whole, value, path, context)
 }
+
+/** Whether a schema is that of a web address, whose pattern does not say that a port is a number below 65,536. */
+const isAddress = ({ pattern }: Schema): boolean => String(pattern ?? '').startsWith('^https?://')
 
 export const isMapping = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

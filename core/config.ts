@@ -7,13 +7,14 @@ export const Section = <Properties extends TProperties>(
 ): TObject<Properties> => Type.Object(properties, { additionalProperties: false, ...options }) as TObject<Properties>
 
 /** Declares a secret: its value is masked wherever the configuration is shown, and may be `{ file }` or `{ env }`. */
-export const Secret = (options: { description: string; default?: string; minLength?: number }) =>
+export const Secret = (options: { description: string; default?: string; minLength?: number; pattern?: string }) =>
   Type.String({ ...options, secret: true })
 
 /** Declares certificates in PEM that are trusted instead of those of the system: the text, or `{ file }` or `{ env }`. */
 export const Authorities = (whose: string) =>
   Type.Optional(
     Secret({
+      pattern: '-----BEGIN (TRUSTED )?CERTIFICATE-----[^-]+-----END (TRUSTED )?CERTIFICATE-----',
       description: `Certificates of the authorities of ${whose}, in PEM, instead of those of the system: { file: ca.pem }.`,
     }),
   )

@@ -16,6 +16,14 @@ export interface PluginManifest<Schema extends TObject, Limits extends TProperti
   dependencies?: string[]
   /** Schema and defaults of the plugin's section of the configuration. */
   config?: Schema
+  /**
+   * Checks what the schema can't say, such as keys that contradict each other or another section, without connecting to
+   * anything. `gameyard config check` and every start call it before `register`.
+   *
+   * @param platform the whole configuration, with defaults
+   * @throws StartupError with one sentence that begins with the key
+   */
+  check?: (config: Static<Schema>, platform: Config) => void
   /** Name of that section at the top level (`auth`); default `plugins.<name>`. */
   section?: string
   /** Further sections at the top level, by name, for settings with their own topic (`oauth`). */
@@ -71,6 +79,7 @@ export function definePlugin<
   return {
     dependencies: [],
     config: Type.Object({}),
+    check: () => {},
     section: `plugins.${manifest.name}`,
     sections: {},
     limits: {},

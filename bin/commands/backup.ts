@@ -3,7 +3,7 @@ import { link, rename } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { LoadedConfig } from '../../config/load.ts'
-import type { DatabaseDriver } from '../../core/data/database.ts'
+import type { BlobTarget } from '../../core/data/backups/backup.ts'
 import type { Storage } from '../../drivers/storage/interface.ts'
 import { type ConfigOptions, loadPlatformConfig, withConfigOptions } from '../options.ts'
 
@@ -11,7 +11,9 @@ type Options = ConfigOptions & { json?: true; verify?: true }
 
 export function configure(command: Command): void {
   withConfigOptions(command)
-    .description('Copies the database, the blobs and the keys into one new file, also while the platform runs.')
+    .description(
+      'Copies the database, the blobs and the keys into one new file, also while the platform runs: from SQLite or PostgreSQL, from a folder or a bucket. The file has the same form in each case, and restores into any of them.',
+    )
     .argument('<file>', 'the file to write; it must not exist')
     .option('--verify', 'test the backup: restore it into a scratch folder beside it and read all of it')
     .option('--json', 'as JSON')
@@ -26,6 +28,7 @@ async function backup(file: string, options: Options): Promise<void> {
     { isInsideData },
     { WorkingFolder },
     { openDriver, describeBackup },
+    { openBackedUpDatabase },
     { mustHavePlatform },
   ] = await Promise.all([
     import('../../core/data/backups/archive.ts'),
@@ -33,6 +36,7 @@ async function backup(file: string, options: Options): Promise<void> {
     import('../../core/data/backups/destination.ts'),
     import('../../core/data/backups/working-folder.ts'),
     import('../open-driver.ts'),
+    import('../backed-up-database.ts'),
     import('../open-database.ts'),
   ])
   const loaded = await loadPlatformConfig(options)
@@ -44,7 +48,7 @@ async function backup(file: string, options: Options): Promise<void> {
     throw new BackupError(
       `${target} is in the data folder, which it would be a copy of; name a file on another disk, or below ${join(dataDir, 'backups')}.`,
     )
-  const driver = await openDriver<DatabaseDriver>(loaded, 'database', dataDir)
+  const database = await openBackedUpDatabase(loaded)
   const storage = await openDriver<Storage>(loaded, 'storage', dataDir)
   try {
     const work = await WorkingFolder.create(`${target}-`, console.error).catch((error: NodeJS.ErrnoException) => {
@@ -52,7 +56,7 @@ async function backup(file: string, options: Options): Promise<void> {
     })
     try {
       const archive = join(work.path, 'backup.tar')
-      const summary = await writeBackup({ driver, storage, dataDir, config: loaded.config }, archive)
+      const summary = await writeBackup({ driver: database, storage, dataDir, config: loaded.config }, archive)
       if (options.verify) await verify(loaded, archive, join(work.path, 'restored'))
       await publish(archive, target)
       console.log(options.json ? JSON.stringify({ file, ...summary }) : `Wrote ${file}: ${describeBackup(summary)}.`)
@@ -61,21 +65,39 @@ async function backup(file: string, options: Options): Promise<void> {
     }
   } finally {
     await storage.close()
-    await driver.close()
+    await database.close()
   }
 }
 
-/** Restores a backup into a scratch folder, and reads the whole database. @throws BackupError */
+/**
+ * Restores a backup into a scratch folder, and reads the whole database. Blobs of a remote storage are compared with their
+ * digests, and not stored: neither in the bucket of the platform, nor a second time on this disk.
+ *
+ * @throws BackupError
+ */
 async function verify(loaded: LoadedConfig, archive: string, dataDir: string): Promise<void> {
-  const [{ BackupError }, { restoreBackup }, { openDriver, databaseFileOf }] = await Promise.all([
+  const [{ BackupError }, { restoreBackup }, { openDriver }, { openSqliteFile }, { verified }] = await Promise.all([
     import('../../core/data/backups/archive.ts'),
     import('../../core/data/backups/backup.ts'),
     import('../open-driver.ts'),
+    import('../backed-up-database.ts'),
+    import('../../drivers/storage/interface.ts'),
   ])
-  const databaseFile = databaseFileOf(loaded)
-  const openStorage = (folder: string) => openDriver<Storage>(loaded, 'storage', folder)
+  const openStorage = async (folder: string): Promise<BlobTarget> => {
+    const storage = await openDriver<Storage>(loaded, 'storage', folder)
+    if (!storage.remote) return storage
+    await storage.close()
+    return {
+      async put(key, body, expected) {
+        for await (const _ of verified(key, body, expected));
+      },
+      async *list() {},
+      async close() {},
+    }
+  }
+  const databaseFile = 'gameyard.db'
   await restoreBackup(archive, { dataDir, openStorage, databaseFile, secret: loaded.config.secret })
-  const driver = await openDriver<DatabaseDriver>(loaded, 'database', dataDir)
+  const driver = await openSqliteFile(loaded, dataDir, databaseFile)
   const damage = await driver.findDamage?.()
   await driver.close()
   if (damage) throw new BackupError(`The database is damaged (${damage}): restore an earlier backup.`)

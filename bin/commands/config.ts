@@ -47,8 +47,8 @@ async function check(options: Options): Promise<void> {
   }
 }
 
-/** Makes the checks of a start that are about the configuration alone. @throws StartupError */
-async function checkStart({ config }: LoadedConfig): Promise<void> {
+/** Makes the checks of a start that are about the configuration alone, and are not made while it is read. @throws StartupError */
+export async function checkStart({ config }: LoadedConfig): Promise<void> {
   const { tls } = config.listen
   const { StartupError } = await import('../../core/errors.ts')
   if ((config.database as { driver?: string }).driver === 'postgres' && !config.secret)

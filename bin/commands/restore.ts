@@ -12,7 +12,7 @@ type Options = ConfigOptions & { json?: true; database?: string; url?: string; g
 export function configure(command: Command): void {
   withConfigOptions(command)
     .description(
-      'Makes the data folder from a backup, after verifying all of it. The folder must not exist yet, or be empty. With --url the platform gets another address, on another machine for instance: the configuration is changed accordingly, and what leads to the address that it had goes on to work. Or, with --database, goes back to the copy of the database that an upgrade made.',
+      'Makes the data folder from a backup, after verifying all of it. The folder must not exist yet, or be empty, and so must a PostgreSQL database and a bucket of the configuration. Interrupted, the same command goes on where it stopped. With --url the platform gets another address, on another machine for instance: the configuration is changed accordingly, and what leads to the address that it had goes on to work. Or, with --database, goes back to the copy of the database that an upgrade made.',
     )
     .argument('[file]', 'what `gameyard backup` wrote')
     .option('--url <address>', 'the address of the portal from now on')
@@ -41,9 +41,10 @@ Examples:
 }
 
 async function restore(file: string, { url, games, json, ...options }: Options): Promise<void> {
-  const [{ restoreBackup }, { openDriver, databaseFileOf, describeBackup }] = await Promise.all([
+  const [{ restoreBackup }, { openDriver, describeBackup }, { restoredDatabase }] = await Promise.all([
     import('../../core/data/backups/backup.ts'),
     import('../open-driver.ts'),
+    import('../backed-up-database.ts'),
   ])
   // Validates the new addresses first, so that invalid ones leave everything unchanged.
   const loaded = await loadProgramConfig(options, addressesOf(url, games))
@@ -55,7 +56,7 @@ async function restore(file: string, { url, games, json, ...options }: Options):
   const summary = await restoreBackup(file, {
     dataDir,
     openStorage: (folder) => openDriver<Storage>(loaded, 'storage', folder),
-    databaseFile: databaseFileOf(loaded),
+    ...restoredDatabase(loaded),
     secret: config.secret,
     ready: async (source) => {
       if (url !== undefined) notes.push(await moveTo(loaded, { url, games, source }))
@@ -66,7 +67,7 @@ async function restore(file: string, { url, games, json, ...options }: Options):
     },
   })
   if (json) console.log(JSON.stringify({ dataDir, ...summary, portalUrl: config.portal.url }))
-  else console.log([`Restored ${describeBackup(summary)} into ${dataDir}.`, ...notes, NOT_RESTORED].join('\n'))
+  else console.log([`Restored ${describeBackup(summary)} into ${placesOf(config)}.`, ...notes, NOT_RESTORED].join('\n'))
   if (url === undefined) return
   // Excludes the command-line options, so that this is the configuration that the next start reads.
   const { portal } = (await loadProgramConfig(options)).config
@@ -74,6 +75,15 @@ async function restore(file: string, { url, games, json, ...options }: Options):
     console.error(
       `The environment or the LAN mode says that the portal is at ${portal.url}: take SERVICE_PORTAL__URL away.`,
     )
+}
+
+/** Names what a restore has written to. */
+function placesOf({ dataDir, database, storage }: LoadedConfig['config']): string {
+  const families = { database, storage } as Record<string, { driver?: string }>
+  const others = Object.entries({ database: 'sqlite', storage: 'local' }).filter(
+    ([family, local]) => families[family]?.driver !== local,
+  )
+  return [dataDir, ...others.map(([family]) => `the ${family} of the configuration`)].join(', ')
 }
 
 /** What a platform may have had that is in no backup. */
@@ -130,7 +140,9 @@ async function goBack({ database: copy = '', json, ...options }: Options): Promi
   const { dataDir, portal } = config
   const { driver, file } = config.database as { driver: string; file?: string }
   if (driver !== 'sqlite' || file === undefined || file === ':memory:')
-    throw new StartupError('--database is for SQLite in the data folder; restore a dump of another with pg_restore.')
+    throw new StartupError(
+      '--database is for SQLite in the data folder; restore a backup into an empty database, or a dump with pg_restore.',
+    )
   const lock = await DataLock.acquire(dataDir, {
     address: portal.url,
     clock,

@@ -185,8 +185,8 @@ export default [
   {
     name: 'a move completes although somebody still writes',
     in: 'core',
-    find: "if (this.#options.source.database.dialect === 'sqlite') throw new StillWritten()",
-    replace: "if (this.#options.source.database.dialect === 'sqlite') return",
+    find: "if (this.#options.source.dialect === 'sqlite') throw new StillWritten()",
+    replace: "if (this.#options.source.dialect === 'sqlite') return",
     tests: ['core/data/moving/changes'],
   },
   {

@@ -1,6 +1,34 @@
 /** Mistakes in the configuration, in backups, and in what a host runs. */
 export default [
   {
+    name: 'the rules of a plugin are found at the start only',
+    in: 'config',
+    find: 'if (enabled) checkPart(findings,',
+    replace: 'if (enabled && Math.PI < 3) checkPart(findings,',
+    tests: ['config/start-refusals'],
+  },
+  {
+    name: 'an address with a port that is none ends the start with a stack trace',
+    in: 'config',
+    find: 'if (!isAddress(schema) || URL.canParse(value as string)) return value',
+    replace: 'return value',
+    tests: ['config/start-refusals'],
+  },
+  {
+    name: 'a backup of PostgreSQL mixes two moments',
+    in: 'drivers/database',
+    find: "'begin isolation level repeatable read read only'",
+    replace: "'begin read only'",
+    tests: ['core/data/server-backup'],
+  },
+  {
+    name: 'the test of a backup writes into the bucket of the platform',
+    in: 'bin/commands',
+    find: 'if (!storage.remote) return storage',
+    replace: 'if (storage.put !== undefined) return storage',
+    tests: ['bin/backup'],
+  },
+  {
     name: 'all visitors of a proxy on a Unix socket are one',
     in: 'core/http',
     find: "if (typeof server.address() === 'string') Object",
@@ -59,8 +87,8 @@ export default [
   {
     name: 'the rules of a driver are found at the start only',
     in: 'config',
-    find: 'driver?.check?.(own as never)',
-    replace: '',
+    find: 'driver?.check?.(ownKeysOf(config, family) as never)',
+    replace: 'undefined',
     tests: ['config/errors'],
   },
 ]

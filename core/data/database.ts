@@ -84,6 +84,11 @@ export interface DatabaseDriver extends MigratableDatabase {
    */
   backup(file: string): Promise<void>
   /**
+   * Runs SELECTs that all see the database as of one moment, with the results of `query`. A driver that can't `backup` has
+   * it, so that a backup reads the rows of one moment while the platform runs.
+   */
+  snapshot?<T>(work: (query: DatabaseDriver['query']) => Promise<T>): Promise<T>
+  /**
    * Reads a whole database that no process has open. This is slow and CPU-intensive.
    *
    * @returns a description of the damage, or null; the method is absent where the database server checks itself

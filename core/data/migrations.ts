@@ -105,7 +105,7 @@ function refuseUnknown(applied: Set<string>, known: Migration[], moving: boolean
   const unknown = [...applied].filter((name) => !names.has(name) && !marks.includes(name)).sort()
   if (marks.length > 0 && !moving)
     throw new StartupError(
-      'This database is the target of a `gameyard move` that is not complete: run the same command again, then start.',
+      'This database is the target of a `gameyard move` or `gameyard restore` that is not complete: run the same command again, then start.',
     )
   if (unknown.length === 0) return
   throw new StartupError(

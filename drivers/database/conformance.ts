@@ -30,7 +30,7 @@ export interface DatabaseSubject {
   supports: {
     /** Whether several drivers can connect to one database; false for an in-memory database. */
     several: boolean
-    /** Whether `backup` writes a copy; if false, its error must name the alternative. */
+    /** Whether `backup` writes a copy; if false, `snapshot` must read one moment. */
     backup: boolean
   }
 }
@@ -327,7 +327,7 @@ export function testDatabaseDriver({ name, create, destroy, supports }: Database
       })
     }
 
-    await t.test('a backup is one moment of the database, or says what to use instead', async (t) => {
+    await t.test('a backup is one moment of the database, as a file or as rows', async (t) => {
       const dir = await mkdtemp(join(tmpdir(), 'gameyard-conformance-'))
       t.teardown(() => rm(dir, { recursive: true, force: true }))
       const driver = await (await create())()
@@ -338,6 +338,13 @@ export function testDatabaseDriver({ name, create, destroy, supports }: Database
         t.ok((await stat(file)).size > 0)
       } else {
         await t.rejects(driver.backup(file), { code: 'backup_unsupported' })
+        t.ok(driver.snapshot, 'a backup reads the rows of one moment instead')
+        await driver.snapshot?.(async (query) => {
+          const count = () => query('select count(*) as count from conformance_accounts', [])
+          const before = await count()
+          await driver.execute('insert into conformance_accounts (id, balance) values (?, ?)', ['later', 1])
+          t.same(await count(), before)
+        })
       }
     })
 

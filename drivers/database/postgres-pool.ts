@@ -273,11 +273,11 @@ export class PreparedStatements {
   }
 
   /** Runs `work` in one transaction on a separate connection. */
-  async transact<T>(work: (statements: Statements) => Promise<T>): Promise<T> {
+  async transact<T>(work: (statements: Statements) => Promise<T>, begin = 'begin'): Promise<T> {
     const connection = await this.#pool.connect().catch(rethrow)
     let lost: Error | undefined
     try {
-      await connection.query('begin')
+      await connection.query(begin)
       const value = await work({
         query: async (sql, parameters = []) => (await this.run(sql, parameters, connection)).rows as never,
         execute: async (sql, parameters = []) => (await this.run(sql, parameters, connection)).rowCount ?? 0,

@@ -150,8 +150,13 @@ class PostgresDatabase implements DatabaseDriver {
 
   async backup(): Promise<void> {
     throw new BackupUnsupported(
-      'A PostgreSQL database is backed up by its own tools: run pg_dump --format=custom, and pg_restore to restore.',
+      'Only the command line makes a backup of a PostgreSQL database: gameyard backup FILE, on a machine that reaches it.',
     )
+  }
+
+  snapshot<T>(work: (query: DatabaseDriver['query']) => Promise<T>): Promise<T> {
+    const begin = 'begin isolation level repeatable read read only'
+    return this.#statements.transact(({ query }) => work(query), begin)
   }
 
   async close(): Promise<void> {
@@ -190,9 +195,12 @@ class PostgresOrmDriver extends PostgreSqlDriver {
   }
 }
 
+/** In the name of a database, each % begins a character. */
+const ESCAPES = /^(?:[^%]|%[0-9a-f]{2})*$/i
+
 /** @throws StartupError, which does not show the URL because it contains the password */
 function parsed(url: string): URL {
   const parts = URL.parse(url)
-  if (parts && /^postgres(ql)?:$/.test(parts.protocol)) return parts
+  if (parts && /^postgres(ql)?:$/.test(parts.protocol) && ESCAPES.test(parts.pathname)) return parts
   throw new StartupError('database.url is not of the form postgres://user:password@host:5432/database.')
 }

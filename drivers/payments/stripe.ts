@@ -3,7 +3,7 @@ import Type from 'typebox'
 import { Secret } from '../../core/config.ts'
 import { defineDriver } from '../../core/driver.ts'
 import { StartupError } from '../../core/errors.ts'
-import { BadSignature, type Payments, PaymentsUnavailable, paymentsConfig } from './interface.ts'
+import { BadSignature, type Pack, type Payments, PaymentsUnavailable, paymentsConfig } from './interface.ts'
 import { amountStep, decimalsOf } from './stripe-currencies.ts'
 import { eventOf, WEBHOOK_EVENTS } from './stripe-events.ts'
 
@@ -40,22 +40,19 @@ export default defineDriver({
     { additionalProperties: false },
   ),
 
+  check({ packs }) {
+    checkPrices(packs)
+  },
+
   async create(
     { secretKey, webhookSecret, apiBase, promotionCodes, automaticTax, packs },
     { clock, log },
   ): Promise<Payments> {
+    checkPrices(packs)
     let client: Promise<Stripe> | undefined
     const stripe = () => {
       client ??= connect(secretKey, apiBase)
       return client
-    }
-
-    for (const { id, price, currency } of packs) {
-      const step = amountStep(currency)
-      if (price % step !== 0)
-        throw new StartupError(
-          `payments.packs: Stripe charges ${currency.toUpperCase()} only in multiples of ${step}, and the price of ${id} is ${price}.`,
-        )
     }
 
     return {
@@ -133,6 +130,17 @@ export default defineDriver({
     }
   },
 })
+
+/** @throws StartupError for a price that Stripe does not charge in its currency */
+function checkPrices(packs: Pack[]): void {
+  for (const { id, price, currency } of packs) {
+    const step = amountStep(currency)
+    if (price % step !== 0)
+      throw new StartupError(
+        `payments.packs: Stripe charges ${currency.toUpperCase()} only in multiples of ${step}, and the price of ${id} is ${price}.`,
+      )
+  }
+}
 
 /** Loads the library on demand, since loading is slow and most installations never use it. */
 async function connect(secretKey: string, apiBase: string): Promise<Stripe> {

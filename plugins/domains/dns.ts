@@ -1,4 +1,5 @@
 import { Resolver } from 'node:dns/promises'
+import { StartupError } from '../../core/errors.ts'
 
 /** `wrong`: there are other texts. `unreachable`: the DNS gave no answer, so the result is unknown. */
 export type ProofFound = 'found' | 'missing' | 'wrong' | 'unreachable'
@@ -62,4 +63,16 @@ export class DomainDns {
       return NONE.has((error as NodeJS.ErrnoException).code ?? '') ? [] : null
     }
   }
+}
+
+/** @throws StartupError for a server that has no address */
+export function checkResolvers({ resolvers }: { resolvers: readonly string[] }): void {
+  for (const address of resolvers)
+    try {
+      new Resolver().setServers([address])
+    } catch {
+      throw new StartupError(
+        `plugins.domains.resolvers: ${address} is no address of a DNS server; write 1.1.1.1 or 127.0.0.1:5353.`,
+      )
+    }
 }

@@ -1,4 +1,5 @@
 import { definePlugin } from '../../core/plugin.ts'
+import { checkResolvers } from './dns.ts'
 import { Domains } from './domains.ts'
 import { GameDomain } from './entities.ts'
 import { migration } from './migrations/2026_11_21_domains.ts'
@@ -21,6 +22,7 @@ export default definePlugin(
     name: 'domains',
     dependencies: ['oauth-idp', 'games'],
     config: DomainsConfig,
+    check: checkResolvers,
     limits: domainsLimits,
     entities: [GameDomain],
     migrations: [migration],

@@ -1,7 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import type { Database } from '../../core/data/database.ts'
-import { StartupError } from '../../core/errors.ts'
 import type { View } from '../../core/pages/index.ts'
 import { Administration } from './admin/administration.ts'
 import { Apps } from './apps/apps.ts'
@@ -45,15 +44,6 @@ import { Sessions } from './sessions/sessions.ts'
 import type { SettingsEntry } from './settings/header.ts'
 import { providerOf } from './upstream/providers.ts'
 import { Upstream } from './upstream/upstream.ts'
-
-/** Whether browsers offer Web Crypto at an origin. */
-function isSecureContext(origin: string): boolean {
-  const { protocol, hostname } = new URL(origin)
-  return protocol === 'https:' || /(^|\.)localhost$|^127\./.test(hostname)
-}
-
-const NEEDS_HTTPS =
-  'auth.signUpChallenge: work needs a portal.url with https (or localhost), where browsers compute it. Use none on plain http.'
 
 /** Accounts, sessions and applications: the single service of this plugin. */
 export class Identity {
@@ -168,7 +158,6 @@ export class Identity {
     this.#db = db
     this.#emails = emails
     this.#portalUrl = origins.portal
-    if (config.signUpChallenge === 'work' && !isSecureContext(origins.portal)) throw new StartupError(NEEDS_HTTPS)
     const challenge = new SignUpChallenge({ ...around, hashing, key: app.keys.derive('oauth-idp/sign-up-challenge') })
     this.browser = new BrowserCookie(origins.portal)
     this.waysBack = new WaysBack({ portal: origins.portal, browser: this.browser })

@@ -6,6 +6,7 @@ import { setupChecklist } from './admin/setup-checklist.ts'
 import { OAuthAppRow, SignInCount } from './apps/entities.ts'
 import { appRoutes } from './apps/routes.ts'
 import { AuthConfig, authLimits, OAuthConfig } from './config.ts'
+import { checkAuthConfig } from './config-rules.ts'
 import { Identity } from './identity.ts'
 import { migration as identityTables } from './migrations/2026_11_21_identity.ts'
 import { migration as addresses } from './migrations/2026_11_23_addresses.ts'
@@ -77,6 +78,7 @@ export default definePlugin(
   {
     name: 'oauth-idp',
     config: AuthConfig,
+    check: checkAuthConfig,
     section: 'auth',
     sections: { oauth: OAuthConfig },
     limits: authLimits,

@@ -1,8 +1,12 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import t from 'tap'
+import { stringify } from 'yaml'
 import { inFull } from '../kit/extent.ts'
+import { needsPostgres, startPostgres } from '../kit/postgres.ts'
+import { startBucketServer } from '../kit/s3rver.ts'
 import { freePort } from '../kit/server.ts'
 import { deployPage, signUp, tokenOf } from '../system/cluster-players.ts'
 import { run, start, temporaryFolder } from './program.ts'
@@ -48,6 +52,37 @@ t.test('a backup of a running platform is restored into a new folder, and runs',
 
   const revived = start(t, ['serve', '--port', '0', '--data', 'again'], { cwd })
   await revived.says('"ready"')
+})
+
+t.test('a backup holds PostgreSQL and a bucket, and restores into a folder', needsPostgres, async (t) => {
+  const cwd = temporaryFolder(t)
+  const bucket = await startBucketServer(['games'])
+  t.teardown(bucket.close)
+  const access = { ...bucket.access, bucket: 'games' }
+  const { accessKeyId, secretAccessKey, ...rest } = bucket.access
+  const client = new S3Client({ ...rest, credentials: { accessKeyId, secretAccessKey } })
+  await client.send(new PutObjectCommand({ Bucket: 'games', Key: 'blobs/one', Body: 'one' }))
+  client.destroy()
+  const config = {
+    secret: 'one that is long enough for anybody',
+    dataDir: './node',
+    database: { driver: 'postgres', url: await (await startPostgres()).database() },
+    storage: { driver: 's3', ...access },
+  }
+  writeFileSync(join(cwd, 'gameyard.yaml'), stringify(config))
+  writeFileSync(join(cwd, 'single.yaml'), stringify({ secret: config.secret }))
+  const admin = start(t, ['admin', 'create', '--email', 'host@example.org', '--name', 'Host'], { cwd })
+  admin.process.stdin?.end('correct yard battery fence\n')
+  t.equal((await admin.ended).code, 0, admin.output().stderr)
+
+  const made = await run(t, ['backup', 'copy.tar', '--verify'], { cwd })
+  t.match(made, { code: 0, stdout: /^Wrote copy\.tar: the database, the keys and 1 blob, / }, made.stderr)
+  t.same(readdirSync(cwd).sort(), ['copy.tar', 'gameyard.yaml', 'node', 'single.yaml'], 'nothing else is left')
+  t.match(await run(t, ['restore', 'copy.tar', '--config', 'single.yaml'], { cwd }), { code: 0 })
+  t.equal(readFileSync(join(cwd, 'data/blobs/blobs/one'), 'utf8'), 'one')
+  const database = new DatabaseSync(join(cwd, 'data/gameyard.db'), { readOnly: true })
+  t.same(database.prepare('select email from players').all(), [{ email: 'host@example.org' }])
+  database.close()
 })
 
 t.test('what cannot be backed up or restored is one sentence', async (t) => {

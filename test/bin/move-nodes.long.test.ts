@@ -98,7 +98,10 @@ t.test('a move that is killed before the target is complete leaves no place twic
   for (const node of [one, two])
     t.match(await (await signUp(node, 'lost@example.org')).json(), { error: { code: 'writes_stopped' } })
   t.equal((await fetch(`${one.portal}/catalog`)).status, 200, 'pages are served')
-  t.match(await serveTarget(), { code: 1, stderr: /target of a `gameyard move` that is not complete/ })
+  t.match(await serveTarget(), {
+    code: 1,
+    stderr: /target of a `gameyard move` or `gameyard restore` that is not complete/,
+  })
 
   // The operator goes on with the old place for a while. The same command then takes everything.
   await Promise.all([one.stop(), two.stop()])

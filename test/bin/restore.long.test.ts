@@ -98,10 +98,10 @@ t.test('a platform is restored on another machine, with another name', async (t)
       t.notOk(existsSync(join(home, 'data')))
     }
     await refused({ secret: 'another one, that is long enough for it' }, /`secret` of this configuration is not that/)
-    const url = 'postgres://localhost/none'
+    const secret = `base64:${readFileSync(join(cwd, 'data/keys/secret')).toString('base64')}`
     await refused(
-      { secret: 'another one, that is long enough for it', database: { driver: 'postgres', url } },
-      /holds a SQLite database, and this configuration has database\.driver: postgres/,
+      { secret, database: { driver: 'postgres', url: 'postgres://gameyard@127.0.0.1:1/none' } },
+      /The database at 127\.0\.0\.1:1\/none can't be used/,
     )
     await refused({ database: { driver: 'sqlite', file: '/elsewhere/yard.db' } }, /\/elsewhere\/yard\.db is not in it/)
     writeFileSync(join(home, 'gameyard.yaml'), stringify({ database: { driver: 'sqlite', file: 'own/yard.db' } }))

@@ -45,7 +45,7 @@ const mistakes: { name: string; text: string; says: string[] }[] = [
     name: 'addresses of services are read before the start',
     text: [
       'mail: { driver: smtp, url: "http://mail", from: a@b.example }',
-      'bus: { driver: redis, url: "redis://cache", ca: PEM }',
+      'bus: { driver: redis, url: "redis://cache", ca: "-----BEGIN CERTIFICATE-----\\nMIIB\\n-----END CERTIFICATE-----" }',
       'database: { driver: postgres, url: "postgres://db/yard?sslmode=disable", ssl: on }',
       '',
     ].join('\n'),

@@ -105,6 +105,20 @@ ${site}`
   return { command: 'apache2', arguments: ['-d', folder, '-f', join(folder, 'apache.conf'), '-D', 'FOREGROUND'] }
 }
 
+const haproxy: Prepare = ({ https, http, platform, folder }) => {
+  const { key, certificate } = makeCertificate(folder)
+  const pair = join(folder, 'pair.pem')
+  writeFileSync(pair, readFileSync(certificate, 'utf8') + readFileSync(key, 'utf8'))
+  const text = deploy('haproxy.cfg')
+    .replace('bind :80', `bind :${http}`)
+    .replace('bind :443', `bind :${https}`)
+    .replace('127.0.0.1:8080', `127.0.0.1:${platform}`)
+    .replaceAll('/etc/haproxy/example.org.pem', pair)
+    .replaceAll('example.org', 'portal.test')
+  writeFileSync(join(folder, 'haproxy.cfg'), text)
+  return { command: 'haproxy', arguments: ['-f', join(folder, 'haproxy.cfg')] }
+}
+
 async function startProxy(t: Test, prepare: Prepare, names: Omit<Names, 'folder'>) {
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-proxy-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -136,7 +150,7 @@ const through = (port: number, name: string, path: string, headers: Record<strin
 const GAME = `<!doctype html><meta charset="utf-8"><title>Duo</title><h1>Duo</h1>`
 
 // Each has a browser of its own. The clusters of the long form stand behind nginx.
-for (const [name, prepare] of Object.entries(ALL ? { caddy, nginx, apache2: apache } : { caddy })) {
+for (const [name, prepare] of Object.entries(ALL ? { caddy, nginx, apache2: apache, haproxy } : { caddy })) {
   t.test(`signing in and playing through ${name}, over https`, { skip: proxyMissing(name) }, async (t) => {
     const [https, http] = [await freePort(), await freePort()]
     const browser = await openBrowser(t, ['--ignore-certificate-errors', `--host-resolver-rules=MAP *.test 127.0.0.1`])

@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Config } from '../../config.ts'
-import { BackupUnsupported, type DatabaseDriver } from '../database.ts'
+import type { DatabaseDriver } from '../database.ts'
 import { syncFolder } from '../durability/fsync.ts'
 import { Keys } from '../keys.ts'
 import { Archive, BackupError, eachMember, type Member, verifiedMembers } from './archive.ts'
@@ -13,8 +13,6 @@ import { describePlatform, readSourcePlatform, type SourcePlatform } from './sou
 
 /** The part of a storage driver that a backup uses (drivers/storage/interface.ts has the whole contract). */
 export interface BlobSource {
-  /** Whether a separate service stores the blobs, which then has its own means of backup. */
-  shared?: boolean
   list(prefix: string): AsyncIterable<{ key: string; size: number }>
   get(key: string): Promise<Readable>
 }
@@ -59,17 +57,13 @@ const COPIES = 3
  * player may replace a picture. The blobs that exist when the copy begins are therefore recorded, and the database is
  * copied again when one of them is missing at the end. The file appears only when it is complete and on the disk.
  *
- * @throws BackupUnsupported when database or blobs live on another machine
+ * @throws BackupUnsupported by the driver of the database
  * @throws BackupError
  */
 export async function writeBackup(
   { driver, storage, dataDir, config }: BackupSource,
   file: string,
 ): Promise<BackupSummary> {
-  if (storage.shared)
-    throw new BackupUnsupported(
-      'The blobs live in a bucket: turn on its versioning, or copy it with the tools of its provider.',
-    )
   const target = resolve(file)
   if (await exists(target)) throw new BackupError(`${target} exists; choose another name.`)
   const work = await mkdtemp(`${target}-`).catch((error: NodeJS.ErrnoException) => {
@@ -140,6 +134,13 @@ export interface RestoreTarget {
   /** The secret of the configuration, if it has one. */
   secret?: string | undefined
   /**
+   * Stores the restored database file in a database server, for a platform that has one. The file is removed afterwards.
+   *
+   * @param dataDir the folder that has the file, and room for temporary files
+   * @returns `release` is called when everything else is in place: from then on a platform can start on the server
+   */
+  intoServer?: (file: string, dataDir: string) => Promise<{ release(): Promise<void>; close(): Promise<void> }>
+  /**
    * Called last, with the source platform if the backup names it. If it fails, what was restored is removed again.
    */
   ready?: (source: SourcePlatform | null) => Promise<void>
@@ -154,7 +155,7 @@ export interface RestoreTarget {
  */
 export async function restoreBackup(
   file: string,
-  { dataDir, openStorage, databaseFile = DATABASE, secret, ready }: RestoreTarget,
+  { dataDir, openStorage, databaseFile = DATABASE, secret, intoServer, ready }: RestoreTarget,
 ): Promise<BackupSummary> {
   const place = await RestoreFolder.open(dataDir)
   try {
@@ -172,7 +173,16 @@ export async function restoreBackup(
       await storage.close()
     }
     if (source) await refuseOtherSecret(source, { dataDir: work, secret })
-    await place.publish(database, async () => ready?.(source))
+    const server = await intoServer?.(join(work, database), work)
+    try {
+      if (server) await rm(join(work, database))
+      await place.publish(database, async () => {
+        await ready?.(source)
+        await server?.release()
+      })
+    } finally {
+      await server?.close()
+    }
     return summaryOf(members)
   } finally {
     await place.close()

@@ -4,6 +4,8 @@ import { guarded } from './rows.ts'
 import type { Table } from './tables.ts'
 import { quoted } from './values.ts'
 
+type Queries = Pick<DatabaseDriver, 'dialect' | 'query'>
+
 /** The table of the target that has the foreign keys while they are removed. It exists only during a move. */
 export const REMOVED_KEYS = 'moved_foreign_keys'
 
@@ -61,11 +63,7 @@ export async function restoreForeignKeys(target: DatabaseDriver): Promise<void> 
 }
 
 /** Lets the target number new rows where the source would go on, also after rows with higher numbers were deleted. */
-export async function continueNumbering(
-  source: DatabaseDriver,
-  target: DatabaseDriver,
-  tables: Table[],
-): Promise<void> {
+export async function continueNumbering(source: Queries, target: DatabaseDriver, tables: Table[]): Promise<void> {
   for (const table of tables)
     for (const { name, numbered } of table.columns) {
       if (!numbered) continue
@@ -74,7 +72,7 @@ export async function continueNumbering(
     }
 }
 
-async function lastNumber(database: DatabaseDriver, table: string, column: string): Promise<number> {
+async function lastNumber(database: Queries, table: string, column: string): Promise<number> {
   const [max] = (await database.query(`select max(${quoted(column)}) as last from ${quoted(table)}`, [])) as {
     last: number | null
   }[]

@@ -11,7 +11,7 @@ const MARGIN = 1.3
  * @throws MoveError
  */
 export async function assertDiskSpace(
-  source: DatabaseDriver,
+  source: Pick<DatabaseDriver, 'dialect' | 'query'>,
   target: { database: DatabaseDriver; dataDir: string },
 ): Promise<void> {
   if (target.database.shared) return

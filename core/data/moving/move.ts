@@ -1,22 +1,12 @@
-import { randomBytes } from 'node:crypto'
-import { join } from 'node:path'
-import type { MikroORM } from '@mikro-orm/sql'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../../clock.ts'
 import type { DatabaseDriver, Entity } from '../database.ts'
 import type { Migration } from '../migrations.ts'
 import { BlobCheckpoint } from './blob-checkpoint.ts'
 import { assertRoomFor, type BlobSummary, copyBlobs, type MovedStorage, refuseForeignBlobs } from './blobs.ts'
-import { continueNumbering, restoreForeignKeys, suspendForeignKeys } from './constraints.ts'
-import { catchUp, copyTable, isUnchanged, type TablePair } from './copy-table.ts'
-import { assertDiskSpace } from './disk-space.ts'
-import { MoveError } from './errors.ts'
-import { PageList } from './page-list.ts'
-import { Rows } from './rows.ts'
+import { type CopyProgress, TablesCopy } from './copy-tables.ts'
 import { moveKeys } from './secret.ts'
-import { tablesOf } from './tables.ts'
-import { assertTablesKnown, claimTarget, identifySource, releaseTarget } from './target-state.ts'
-import type { Side } from './values.ts'
+import { identifySource } from './target-state.ts'
 
 /** The database, the storage and the data folder of a configuration. The drivers are created, and not open yet. */
 export interface Place {
@@ -24,12 +14,6 @@ export interface Place {
   storage: MovedStorage
   dataDir: string
   secret: string | undefined
-}
-
-/** What a move tells while it runs. `total` is an estimate; 0 where there is none. */
-export interface MoveProgress {
-  step(name: string, total: number, unit: 'rows' | 'bytes' | 'tables'): void
-  advance(count: number): void
 }
 
 /** How a move keeps everybody from writing to the source during its last step. */
@@ -51,7 +35,7 @@ export interface MoveOptions {
   migrations: Migration[]
   clock: Clock
   log: FastifyBaseLogger
-  progress: MoveProgress
+  progress: CopyProgress
   writeStop: WriteStop
 }
 
@@ -63,11 +47,6 @@ export interface MoveSummary {
   /** The time during which the source could not be written to. */
   stoppedMs: number
 }
-
-/** Maximum number of passes over a changing source before its writing is stopped. */
-const PASSES = 5
-/** A pass with at most this many changed pages leaves little for the last step. */
-const FEW_PAGES = 40
 
 /**
  * Copies all rows, blobs and keys of one place to another while the platform serves, and compares them. Then stops all
@@ -88,7 +67,9 @@ export async function move(options: MoveOptions): Promise<MoveSummary> {
     const checkpoint = await BlobCheckpoint.open(target.dataDir, identity)
     if (!same.storage && !checkpoint.resumed) await refuseForeignBlobs(source.storage, target.storage)
     const size = same.storage ? { blobs: 0, bytes: 0 } : await assertRoomFor(source.storage, target.storage)
-    const tables = same.database ? null : await openTables(options, sourceOrm, identity)
+    const tables = same.database
+      ? null
+      : await TablesCopy.open({ ...options, source: source.database, sourceOrm, identity })
     try {
       const blobs = same.storage ? null : new Blobs(options, checkpoint, size.bytes)
       await tables?.copy()
@@ -123,142 +104,6 @@ export async function move(options: MoveOptions): Promise<MoveSummary> {
     }
   } finally {
     await source.database.close()
-  }
-}
-
-async function openTables(options: MoveOptions, sourceOrm: MikroORM, identity: string): Promise<Tables> {
-  const { source, target, migrations, clock, log } = options
-  const targetOrm = await target.database.open(options.entities, { lean: true })
-  try {
-    await assertDiskSpace(source.database, target)
-    await claimTarget(target.database, { identity, migrations, log, clock })
-    await suspendForeignKeys(target.database)
-    const tables = tablesOf(sourceOrm, targetOrm)
-    await assertTablesKnown(source.database, new Set(tables.map(({ name }) => name)))
-    const side = (which: Side['which'], orm: MikroORM, { dialect }: DatabaseDriver): Side => ({
-      which,
-      dialect,
-      platform: orm.em.getPlatform(),
-    })
-    const sides = {
-      source: side('source', sourceOrm, source.database),
-      target: side('target', targetOrm, target.database),
-    }
-    const pages = new PageList(join(target.dataDir, `move-${randomBytes(6).toString('hex')}`))
-    const pairs = tables.map((table) => ({
-      source: new Rows(source.database, table, sides.source),
-      target: new Rows(target.database, table, sides.target),
-      pages,
-      progress: (rows: number) => options.progress.advance(rows),
-    }))
-    return new Tables(options, pairs, pages, identity)
-  } catch (error) {
-    await target.database.close()
-    throw error
-  }
-}
-
-class StillWritten extends MoveError {
-  constructor() {
-    super('A process still writes to the source: stop every one of them, and run the same command again.')
-  }
-}
-
-/** All tables of a move. */
-class Tables {
-  readonly count: number
-  /** The number of rows in the end. */
-  rows = 0
-  readonly #options: MoveOptions
-  readonly #pairs: TablePair[]
-  readonly #pages: PageList
-  readonly #identity: string
-  #version = ''
-
-  constructor(options: MoveOptions, pairs: TablePair[], pages: PageList, identity: string) {
-    this.count = pairs.length
-    this.#options = options
-    this.#pairs = pairs
-    this.#pages = pages
-    this.#identity = identity
-  }
-
-  async copy(): Promise<void> {
-    let rows = 0
-    for (const { source } of this.#pairs) rows += await source.count()
-    this.#options.progress.step('Rows', rows, 'rows')
-    for (const pair of this.#pairs) await copyTable(pair)
-  }
-
-  /** Copies what changes while the platform serves, until little is left. */
-  async follow(): Promise<void> {
-    for (let pass = 1; pass <= PASSES; pass++) {
-      this.#options.progress.step('Changes', this.count, 'tables')
-      this.#version = await this.#dataVersion()
-      if ((await this.#catchUp({ frozen: false })) <= FEW_PAGES) return
-    }
-  }
-
-  /**
-   * Makes the target equal to the source, which no longer changes. If nobody has written to the source since the last
-   * pass began, its rows are not read again.
-   */
-  async finish(): Promise<void> {
-    this.#options.progress.step('Last changes', this.count, 'tables')
-    const version = await this.#dataVersion()
-    await this.#catchUp({ frozen: true, unchanged: version === this.#version })
-    this.#version = version
-    this.rows = 0
-    for (const { target } of this.#pairs) this.rows += await target.count()
-    const { source, target } = this.#options
-    await continueNumbering(
-      source.database,
-      target.database,
-      this.#pairs.map((pair) => pair.source.table),
-    )
-    await restoreForeignKeys(target.database)
-  }
-
-  /**
-   * Checks that nobody has written to the source since `finish` began. If something was written to a PostgreSQL server,
-   * which may have other databases, the fingerprints tell whether it was the source.
-   *
-   * @throws MoveError
-   */
-  async assertUnchanged(): Promise<void> {
-    if (this.#version === (await this.#dataVersion())) return
-    if (this.#options.source.database.dialect === 'sqlite') throw new StillWritten()
-    for (const pair of this.#pairs) if (!(await isUnchanged(pair))) throw new StillWritten()
-  }
-
-  /** Returns a text that changes with each commit of another connection. */
-  async #dataVersion(): Promise<string> {
-    const { database } = this.#options.source
-    const sql =
-      database.dialect === 'sqlite'
-        ? 'select data_version as version from pragma_data_version()'
-        : // The snapshot names the next transaction that writes, and those that have not ended.
-          'select cast(pg_current_snapshot() as text) as version'
-    const [found] = (await database.query(sql, [])) as { version: number | string }[]
-    return String(found?.version)
-  }
-
-  async release(): Promise<void> {
-    await releaseTarget(this.#options.target.database, this.#identity)
-  }
-
-  async close(): Promise<void> {
-    this.#pages.close()
-    await this.#options.target.database.close()
-  }
-
-  async #catchUp(state: Parameters<typeof catchUp>[1]): Promise<number> {
-    let changed = 0
-    for (const pair of this.#pairs) {
-      changed += await catchUp({ ...pair, progress: () => {} }, state)
-      this.#options.progress.advance(1)
-    }
-    return changed
   }
 }
 

@@ -36,7 +36,7 @@ const MAX_PARAMETERS = 30_000
 /** The rows of one table in one of the two databases. */
 export class Rows {
   readonly table: Table
-  readonly #driver: DatabaseDriver
+  readonly #driver: Pick<DatabaseDriver, 'query' | 'groupCommit'>
   readonly #side: Side
   readonly #name: string
   readonly #order: string
@@ -44,7 +44,7 @@ export class Rows {
   /** The text of a row as the database prints it. */
   readonly #print: string
 
-  constructor(driver: DatabaseDriver, table: Table, side: Side) {
+  constructor(driver: Pick<DatabaseDriver, 'query' | 'groupCommit'>, table: Table, side: Side) {
     this.table = table
     this.#driver = driver
     this.#side = side
@@ -233,12 +233,12 @@ export async function guarded<Result>(which: Side['which'], work: () => Promise<
   } catch (error) {
     const { code = '' } = error as { code?: string }
     if (code === 'storage_full' || code.startsWith('53'))
-      throw new MoveError(`The ${which} has no room left: make room, and run the same command again; it goes on.`, {
+      throw new MoveError(`The ${which} has no room left: make room, and run the same command again.`, {
         cause: error,
       })
     if (!isPlatformError(error)) throw error
     throw new MoveError(
-      `The ${which} can't be used now (${error.message.replace(/\.$/, '')}): run the same command again; it goes on where it stopped.`,
+      `The ${which} can't be used now (${error.message.replace(/\.$/, '')}): run the same command again.`,
       { cause: error },
     )
   }

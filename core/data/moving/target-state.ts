@@ -27,29 +27,29 @@ export async function identifySource(source: Queries, migrations: Migration[], k
   const { lacking, unknown } = await compareMigrations(source, migrations)
   if (unknown.length > 0)
     throw new MoveError(
-      `The source was written by a newer Gameyard, or by one with more plugins: it has the migration ${unknown.at(-1)}, which this program does not know. Move it with that version.`,
+      `The source was written by a newer Gameyard, or by one with more plugins: it has the migration ${unknown.at(-1)}, which this program does not know. Use that version for it.`,
     )
   if (lacking.length > 0)
     throw new MoveError(
-      `The source was written by an older Gameyard: it lacks the migration ${lacking[0]}. Move it with that version, or start this one on it first.`,
+      `The source was written by an older Gameyard: it lacks the migration ${lacking[0]}. Use that version for it, or start this one on it first.`,
     )
   return createHash('sha256')
     .update(JSON.stringify([keyCheck, rows]))
     .digest('hex')
 }
 
-/** @throws MoveError when the source has a table that belongs to no plugin of the configuration */
-export async function assertTablesKnown(source: DatabaseDriver, known: Set<string>): Promise<void> {
+/** Returns the tables of the source that belong to no plugin of the configuration. */
+export async function foreignTables(
+  source: Pick<DatabaseDriver, 'dialect' | 'query'>,
+  known: { name: string }[],
+): Promise<string[]> {
   const sql =
     source.dialect === 'sqlite'
       ? "select name from sqlite_master where type = 'table' and name not like 'sqlite\\_%' escape '\\'"
       : 'select tablename as name from pg_tables where schemaname = current_schema()'
   const tables = (await source.query(sql, [])) as { name: string }[]
-  const foreign = tables.map(({ name }) => name).find((name) => !known.has(name) && name !== MIGRATIONS_TABLE)
-  if (foreign === undefined) return
-  throw new MoveError(
-    `The source has the table ${foreign}, which belongs to no plugin of this configuration: add its plugin, or remove the table.`,
-  )
+  const names = new Set([MIGRATIONS_TABLE, ...known.map(({ name }) => name)])
+  return tables.map(({ name }) => name).filter((name) => !names.has(name))
 }
 
 /**

@@ -1,6 +1,5 @@
 import type { FastifyOAuth2Options, OAuth2Namespace } from '@fastify/oauth2'
 import Fastify from 'fastify'
-import { StartupError } from '../../../core/errors.ts'
 import type { ProviderConfig } from '../config.ts'
 import { UpstreamFailed } from '../errors.ts'
 import { LIBRARY_COOKIES } from './flow-cookies.ts'
@@ -37,12 +36,10 @@ const ANSWER_MS = 10_000
 
 /**
  * Creates a provider from its section of the configuration: `github`, `google` and `discord` by name, any other by its
- * OpenID Connect issuer.
- *
- * @throws StartupError
+ * OpenID Connect issuer, which the rules of the configuration require.
  */
 export function providerOf(name: string, config: ProviderConfig, portalUrl: string): Provider {
-  const kind = KINDS[name]?.(config) ?? oidc(config.issuer ?? missing(name))
+  const kind = KINDS[name]?.(config) ?? oidc(config.issuer ?? '')
   const options = {
     name: 'provider',
     scope: config.scope ?? kind.scope,
@@ -171,6 +168,5 @@ function textOf(value: unknown): string {
   return String(value)
 }
 
-function missing(name: string): never {
-  throw new StartupError(`auth.providers.${name}: give the issuer, such as https://login.example.org.`)
-}
+/** Whether a provider is known by its issuer only. */
+export const needsIssuer = (name: string): boolean => !Object.hasOwn(KINDS, name)

@@ -250,16 +250,6 @@ t.test('a restore that fails midway leaves no folder', async (t) => {
   t.same((await readdir(home)).sort(), ['backup.tar', 'data'])
 })
 
-t.test('blobs that live elsewhere are not copied: the backup says what to use', async (t) => {
-  const home = await folder(t)
-  const ground = await openGround(t, join(home, 'data'))
-  const storage = { shared: true, list: ground.storage.list, get: ground.storage.get }
-  await t.rejects(writeBackup({ ...ground, storage }, join(home, 'backup.tar')), {
-    code: 'backup_unsupported',
-    message: /bucket/,
-  })
-})
-
 /** Creates a platform's backup with its description. */
 async function describedBackup(t: Test, home: string, secret?: string): Promise<string> {
   const ground = await openGround(t, join(home, 'data'))

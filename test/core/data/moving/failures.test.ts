@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { defineEntity, p } from '@mikro-orm/core'
 import t, { type Test } from 'tap'
 import type { Database } from '../../../../core/data/database.ts'
-import type { MoveProgress } from '../../../../core/data/moving/move.ts'
+import type { CopyProgress } from '../../../../core/data/moving/copy-tables.ts'
 import { WriteGate } from '../../../../core/data/moving/write-gate.ts'
 import { FolderChannel, StopSender } from '../../../../core/data/moving/write-stop.ts'
 import local from '../../../../drivers/bus/local.ts'
@@ -41,7 +41,7 @@ async function fill(t: Test, place: TestPlace, rows: number): Promise<Database> 
 const rowsOf = (db: Database) => db.query('select * from things order by id')
 
 /** Does something when the first rows are copied. */
-const afterFirstRows = (work: () => void | Promise<void>): MoveProgress => {
+const afterFirstRows = (work: () => void | Promise<void>): CopyProgress => {
   let done = false
   return {
     step() {},
@@ -67,7 +67,7 @@ t.test('a move whose database server goes away says so, and goes on when it is b
     })
     await t.rejects(movePlaces(from, to, { ...schema, progress }), {
       name: 'MoveError',
-      message: new RegExp(`^The ${which} can't be used now .*: run the same command again; it goes on`),
+      message: new RegExp(`^The ${which} can't be used now .*: run the same command again\\.`),
     })
     await stopped
     await server.start()
@@ -112,7 +112,7 @@ t.test('a lack of room is said in one sentence, and the move goes on when there 
   })
   await t.rejects(movePlaces(from, to, { ...schema, progress }), {
     name: 'MoveError',
-    message: 'The target has no room left: make room, and run the same command again; it goes on.',
+    message: 'The target has no room left: make room, and run the same command again.',
   })
   rmSync(ballast, { recursive: true })
   await movePlaces(from, to, schema)
@@ -128,7 +128,9 @@ t.test('a move that ends in its last step leaves one place that accepts changes,
   t.teardown(() => gate.close())
   const insert = (id: string) => source.transaction((em) => em.insert(Thing, { id, note: '' }))
   const isIncomplete = () =>
-    t.rejects(openPlace(t, to, schema), { message: /target of a `gameyard move` that is not complete/ })
+    t.rejects(openPlace(t, to, schema), {
+      message: /target of a `gameyard move` or `gameyard restore` that is not complete/,
+    })
   const moveAs = (name: string, end: (sender: StopSender) => Promise<unknown>) => {
     const sender = new StopSender(new FolderChannel(dataDir), name)
     const begin = async () => {

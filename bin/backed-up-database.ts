@@ -1,0 +1,62 @@
+import { dirname } from 'node:path'
+import type { LoadedConfig } from '../config/load.ts'
+import { schemaOf } from '../core/boot/database.ts'
+import { systemClock } from '../core/clock.ts'
+import type { RestoreTarget } from '../core/data/backups/backup.ts'
+import { copyIntoServer, isServer, ServerCopy } from '../core/data/backups/database-copy.ts'
+import type { DatabaseDriver } from '../core/data/database.ts'
+import type { CopyContext } from '../core/data/moving/copy-tables.ts'
+import { createLog } from '../core/observe/log.ts'
+import { openDriver, openDriverOf } from './open-driver.ts'
+
+/** A database that a backup copies into a file. */
+export interface BackedUpDatabase {
+  backup(file: string): Promise<void>
+  close(): Promise<void>
+}
+
+/** Opens the database of a platform for a backup. SQLite copies its file; the tables of a server are read. */
+export async function openBackedUpDatabase(loaded: LoadedConfig): Promise<BackedUpDatabase> {
+  const driver = await openDriver<DatabaseDriver>(loaded, 'database', loaded.config.dataDir)
+  if (!isServer(driver)) return driver
+  try {
+    const copy = await ServerCopy.open(driver, contextOf(loaded))
+    const skipped = (table: string) =>
+      console.error(`The table ${table} belongs to no plugin of this configuration, and is not in the backup.`)
+    return {
+      async backup(path) {
+        const folder = dirname(path)
+        await copy.write(await openSqliteFile(loaded, folder, path), folder, skipped)
+      },
+      close: () => driver.close(),
+    }
+  } catch (error) {
+    await driver.close()
+    throw error
+  }
+}
+
+/** Where a restore puts the database: into a file in the data folder, or from there into the server. */
+export function restoredDatabase(loaded: LoadedConfig): Pick<RestoreTarget, 'databaseFile' | 'intoServer'> {
+  const { driver, file } = loaded.config.database as { driver: string; file?: string }
+  if (driver === 'sqlite' && file !== undefined) return { databaseFile: file }
+  return {
+    intoServer: async (path, dataDir) => {
+      const target = await openDriver<DatabaseDriver>(loaded, 'database', dataDir)
+      return copyIntoServer(await openSqliteFile(loaded, dataDir, path), target, { ...contextOf(loaded), dataDir })
+    },
+  }
+}
+
+/** Creates a driver of a SQLite file outside of the configuration, which is not open yet. */
+export async function openSqliteFile(loaded: LoadedConfig, dataDir: string, file: string): Promise<DatabaseDriver> {
+  const { default: sqlite } = await import('../drivers/database/sqlite.ts')
+  return openDriverOf(sqlite, { file, durability: 'normal', busyTimeout: 5000 }, loaded, dataDir)
+}
+
+const contextOf = ({ plugins }: LoadedConfig): CopyContext => ({
+  ...schemaOf(plugins),
+  clock: systemClock,
+  log: createLog('warn', process.stderr),
+  progress: { step() {}, advance() {} },
+})
