@@ -122,6 +122,34 @@ t.test('small faults are mended when the maker says so, and the answer says what
   t.equal(sound.status, 400, 'normals alone are a fault too')
 })
 
+t.test('a clip whose name can’t be part of an address is refused at the upload', async (t) => {
+  const { upload, platform, owner } = await startAssets(t)
+  for (const name of ['..', '.']) {
+    const document = sheetDocument(6, 'sheet')
+    for (const clip of ['rise', name]) {
+      const accessor = (type: 'SCALAR' | 'VEC3', numbers: number[]) =>
+        document
+          .createAccessor()
+          .setType(type)
+          .setArray(new Float32Array(numbers))
+          .setBuffer(document.getRoot().listBuffers()[0] ?? null)
+      const sampler = document.createAnimationSampler().setInput(accessor('SCALAR', [0, 1]))
+      sampler.setOutput(accessor('VEC3', [0, 1, 0, 0, 2, 0]))
+      const channel = document.createAnimationChannel().setSampler(sampler).setTargetPath('translation')
+      channel.setTargetNode(document.getRoot().listNodes()[0] ?? null)
+      document.createAnimation(clip).addSampler(sampler).addChannel(channel)
+    }
+    t.match(await upload(await new NodeIO().writeBinary(document), { title: 'Sheet' }), {
+      status: 400,
+      body: { error: { code: 'invalid_model', details: [{ path: '/animations/1/name', message: `is ${name}` }] } },
+    })
+  }
+  const { body } = await upload(await new NodeIO().writeBinary(sheetDocument(6, 'sheet')), { title: 'Sheet' })
+  const program = await platform.program(owner)
+  const applied = await program.post(`/api/assets/${body.id}/animations`, { from: body.id, clip: '..' })
+  t.match(applied, { status: 400, body: { error: { message: /has no address/ } } })
+})
+
 function texturedSheet(): Document {
   const document = sheetDocument(6, 'sheet')
   const [primitive] = document.getRoot().listMeshes()[0]?.listPrimitives() ?? []
