@@ -84,7 +84,7 @@ inFull(t)?.test('credits, playground, usage and grants in a browser', async (t) 
   await page.goto(`${platform.portal}/playground?type=object`)
   await page.getByLabel('JSON Schema').fill('{ nonsense')
   await page.getByRole('button', { name: 'Generate' }).click()
-  await page.getByText('The schema is not JSON').waitFor({ timeout: timeLimit() })
+  await page.getByText('This is not JSON').waitFor({ timeout: timeLimit() })
 
   const friend = await platform.signUp()
   await page.goto(`${platform.portal}/admin/credits`)
