@@ -7,7 +7,7 @@ import { fitWindow } from './play/window-height.ts'
 const place = document.querySelector<HTMLElement>('.play')
 const frame = place?.dataset.ticket ? openSignedIn(place) : place?.querySelector('iframe')
 
-if (frame) giveKeyboardTo(frame)
+if (frame) giveKeyboardTo(frame, { atLoad: place?.dataset.elsewhere === undefined })
 
 if (place) fitWindow(place)
 if (place && frame) {

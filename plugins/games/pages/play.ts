@@ -54,10 +54,10 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins' | 'site'>, p
   return html`
     ${
       framed &&
-      html`<${PlayBar} title=${game.title} by=${html`${by} ${chips}`}>
+      html`<${PlayBar} title=${game.title} elsewhere=${!game.hosted} by=${html`${by} ${chips}`}>
         ${!isOwner && app.site.thingLinks.map(({ label, href }) => html`<a class="button small quiet" href=${href('game', game.slug)} rel="nofollow">${label}</a>`)}
       <//>
-      <${PlayFrame} src=${src} title=${game.title} isolated=${game.isolated} signIn=${signIn} />`
+      <${PlayFrame} src=${src} title=${game.title} isolated=${game.isolated} elsewhere=${!game.hosted} signIn=${signIn} />`
     }
     <${PlayFrameDetails}>
       ${
