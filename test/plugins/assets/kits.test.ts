@@ -120,6 +120,29 @@ t.test('small faults are mended when the maker says so, and the answer says what
   t.notOk('repairs' in ((await ask(`/api/assets/${mended.body.id}`)).json() as object), 'only the upload says it')
   const sound = await upload(faulty.subarray(0, -8), { title: 'Sheet', repair: 'false' })
   t.equal(sound.status, 400, 'normals alone are a fault too')
+
+  const said = /2 vectors of NORMAL \(\/accessors\/\d\) have the length 1 now\.$/
+  const fields = { title: 'Sheet', repair: 'true', visibility: 'public' }
+  const textured = texturedSheet()
+  const normals = textured.getRoot().listMeshes()[0]?.listPrimitives()[0]?.getAttribute('NORMAL')
+  for (const at of [0, 5]) normals?.setElement(at, [0, 0, at])
+  const { json, files } = await partsOf(textured, { buffers: 'data.bin' })
+  const uri = `data:application/octet-stream;base64,${files.buffers.toString('base64')}`
+  const alone = Buffer.from(JSON.stringify({ ...json, buffers: [{ ...json.buffers[0], uri }] }))
+  t.equal((await upload(alone, { title: 'Sheet' }, 'sheet.gltf')).status, 400)
+  t.match(await upload(alone, fields, 'sheet.gltf'), { status: 201, body: { kind: 'model', repairs: [said] } })
+  const gltf = Buffer.from(JSON.stringify(json))
+  const sole = zipOf({ 'kit/sheet.gltf': gltf, 'kit/data.bin': files.buffers })
+  t.equal((await upload(sole, { title: 'Sheet' }, 'kit.zip')).status, 400)
+  t.match(await upload(sole, fields, 'kit.zip'), { status: 201, body: { kind: 'model', repairs: [said] } })
+  const pack = zipOf({ 'a.gltf': gltf, 'b.gltf': gltf, 'data.bin': files.buffers, 'c.glb': faulty })
+  const kept = await upload(pack, fields, 'kit.zip')
+  const first = /^a\.gltf: 2 vectors of NORMAL/
+  t.match(kept, { status: 201, body: { kind: 'pack', repairs: [first, /^c\.glb: 8 bytes/, /^c\.glb: 2 vectors/] } })
+  const data = (await ask(`/api/assets/${kept.body.id}/files/data.bin`)).body
+  t.equal(data.length, files.buffers.length)
+  t.notOk(data.equals(files.buffers), 'the file that both share is repaired once')
+  t.equal((await ask(`/api/assets/${kept.body.id}/files/c.glb`)).body.length, faulty.length - 8)
 })
 
 t.test('a clip whose name can’t be part of an address is refused at the upload', async (t) => {
