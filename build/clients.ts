@@ -38,7 +38,10 @@ function isStale(): boolean {
   return !hasPackages() || watched.some((path) => statSync(join(root, path)).mtimeMs > builtAt)
 }
 
-/** Compiles a package's modules separately, so that bundlers can omit unused ones. */
+/**
+ * Compiles a package's modules separately, so that bundlers can omit unused ones: those that it exports, and what these
+ * import. Scripts that only the platform serves are not published.
+ */
 function compile(name: string, { lib, types }: { lib: string[]; types: string[] }, to: string): void {
   const config = join(to, 'tsconfig.json')
   writeFileSync(
@@ -56,7 +59,8 @@ function compile(name: string, { lib, types }: { lib: string[]; types: string[] 
         outDir: to,
         typeRoots: [join(root, 'node_modules/@types')],
       },
-      include: [join(root, 'clients', name)],
+      include: [],
+      files: entriesOf(name),
     }),
   )
   execFileSync(process.execPath, [join(root, 'node_modules/typescript/lib/tsc.js'), '-p', config], { stdio: 'inherit' })
@@ -65,6 +69,16 @@ function compile(name: string, { lib, types }: { lib: string[]; types: string[] 
     const text = readFileSync(join(to, path), 'utf8')
     writeFileSync(join(to, path), text.replace(/(from |import\()(['"])(\.[^'"]+)\.ts\2/g, '$1$2$3.js$2'))
   }
+}
+
+/** Returns the sources of what a package exports. */
+function entriesOf(name: string): string[] {
+  const { exports } = readJson(`clients/${name}/package.json`) as {
+    exports: Record<string, string | Record<string, string>>
+  }
+  const built = Object.values(exports).flatMap((entry) => (typeof entry === 'string' ? [entry] : Object.values(entry)))
+  const sources = built.filter((path) => /\.js$/.test(path)).map((path) => path.replace(/\.js$/, '.ts'))
+  return [...new Set(sources)].map((path) => join(root, 'clients', name, path))
 }
 
 function buildPackage(name: string, how: { lib: string[]; types: string[] } | null): void {

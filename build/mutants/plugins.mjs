@@ -253,6 +253,20 @@ export default [
     tests: ['plugins/assets/looks'],
   },
   {
+    name: 'the shapes of a lighter form are not judged',
+    in: 'plugins/assets/models',
+    find: 'shapes.some(({ length }) => length > 0)',
+    replace: 'shapes.some(({ length }) => length > 4)',
+    tests: ['plugins/assets/looks'],
+  },
+  {
+    name: 'clips of an earlier version of the program stay',
+    in: 'plugins/assets',
+    find: 'await em.nativeDelete(AssetClip, { assetId: asset.id, preset: { $in: obsolete(preset) } })',
+    replace: '',
+    tests: ['plugins/assets/clips'],
+  },
+  {
     name: 'the default address serves the lighter form against the will of its owner',
     in: 'plugins/assets',
     find: "lod === 'auto' && size !== null",

@@ -10,9 +10,11 @@
  */
 import { type Mounted, mountPlayer } from './player/mount-player.ts'
 import { readSession, type Session, startUrl } from './player/session.ts'
+import type { OwnTexts } from './player/texts.ts'
 
 export type { Mounted } from './player/mount-player.ts'
 export { readSession, type Session } from './player/session.ts'
+export type { OwnTexts } from './player/texts.ts'
 
 export interface MountOptions {
   /** The game's name, for screen readers. */
@@ -21,17 +23,20 @@ export interface MountOptions {
   path?: string | undefined
   /** Called at once, and after each sign-in or sign-out. */
   onSession?: ((session: Session) => void) | undefined
+  /** Texts of the game, instead of the built-in ones in the language of the element (`lang`). */
+  texts?: OwnTexts | undefined
 }
 
 /** Resolves when the session is known. @throws when no element matches the selector */
 export function mount(
   selector: string | HTMLElement,
-  { gameName, path = '', onSession }: MountOptions,
+  { gameName, path = '', onSession, texts }: MountOptions,
 ): Promise<Mounted> {
   const below = path.replace(/\/$/, '')
   return mountPlayer(selector, {
     gameName,
     onSession,
+    texts,
     signInUrl: () => startUrl(below),
     session: () => readSession(`${below}/auth/service/session`),
     signOut: async () => {

@@ -142,15 +142,21 @@ export interface PlayBarProps {
   lang?: string | undefined
   /** Beside the title: the maker, a state. */
   by?: Content
+  /** Whether another server has the game, whose keys the platform does not see. */
+  elsewhere?: boolean
   /** Links and buttons. */
   children?: Content
 }
 
 /** The line above a running game: title, full screen, and a link past the frame, for people who do not want to enter it. */
-export const PlayBar = ({ title, lang, by, children }: PlayBarProps): View => html`
+export const PlayBar = ({ title, lang, by, elsewhere, children }: PlayBarProps): View => html`
   <header class="play-bar">
     <div class="play-name"><h1><bdi lang=${lang}>${title}</bdi></h1>${by && html`<p>${by}</p>`}</div>
-    <p class="play-hint" id="play-keys">Press <kbd>Esc</kbd> three times to leave the game.</p>
+    <p class="play-hint" id="play-keys">${
+      elsewhere
+        ? html`If the game keeps all keys, <kbd>F6</kbd> leaves it.`
+        : html`Press <kbd>Esc</kbd> three times to leave the game.`
+    }</p>
     <button class="button small act" type="button" hidden data-full-screen>Full screen</button>
     <a class="button small" href="#about-game" data-past-game>About</a>
     ${children}
@@ -163,6 +169,8 @@ export interface PlayFrameProps {
   game: CoverProps
   /** Whether the game uses SharedArrayBuffer; its play page is then cross-origin isolated too. */
   isolated?: boolean
+  /** Whether another server has the game. It gets the keyboard when the player gives it, because it may keep it. */
+  elsewhere?: boolean
   /**
    * Signs the viewer in inside the frame: `ticket` is the path that issues a ticket, which the page's script posts into
    * the frame, and `plain` is the address of the frame without scripts.
@@ -194,7 +202,7 @@ const granted = [
  * A running game in a frame that fills the page, for a page rendered `wide`. Content below it goes into
  * `PlayFrameDetails`.
  */
-export function PlayFrame({ src, game, isolated, signIn, covered }: PlayFrameProps): View {
+export function PlayFrame({ src, game, isolated, elsewhere, signIn, covered }: PlayFrameProps): View {
   const { title, lang } = game
   const allow = isolated ? `${granted}; cross-origin-isolated` : granted
   const waiting = html`<p class="play-wait" role="status" hidden data-waiting><span>Starting <bdi lang=${lang}>${title}</bdi>…</span></p>`
@@ -202,7 +210,7 @@ export function PlayFrame({ src, game, isolated, signIn, covered }: PlayFramePro
   const exit = html`<button class="button small play-exit" type="button" data-exit-full-screen>Exit full screen</button>`
   // The name of the frame tells the game which messages this page sends (clients/browser/frame/play-page.ts).
   if (!signIn && covered === undefined) {
-    return html`<div class="play">${exit}${waiting}<iframe src=${src} name="service-visitor" title=${title} lang=${lang} allow=${allow} aria-describedby="play-keys"></iframe></div>`
+    return html`<div class="play" data-elsewhere=${elsewhere || undefined}>${exit}${waiting}<iframe src=${src} name="service-visitor" title=${title} lang=${lang} allow=${allow} aria-describedby="play-keys"></iframe></div>`
   }
   return html`
     <div class="play" data-ticket=${signIn?.ticket} data-src=${src} data-title=${title} data-lang=${lang} data-allow=${allow}>

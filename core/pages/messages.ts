@@ -71,12 +71,27 @@ export const CodeBlock = ({ code, title, copy = true }: CodeBlockProps): View =>
   <figure class=${classes('code', title && 'titled')}>
     ${title && html`<figcaption>${title}</figcaption>`}
     <pre tabindex="0"><code>${code}</code></pre>
-    ${copy && html`<button class="copy" type="button" hidden data-copy aria-label=${title ? `Copy ${title}` : 'Copy'}><${Icon} name="copy" /><span>Copy</span></button>`}
+    ${copy && html`<button class="copy" type="button" hidden data-copy aria-label=${copyLabel(code, title)}><${Icon} name="copy" /><span>Copy</span></button>`}
   </figure>`
+
+/**
+ * Names the copy button of a block by its title and the first line that is no import, since a page has several blocks
+ * with one title.
+ */
+export function copyLabel(code: string, title = ''): string {
+  const lines = code
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+  const line = lines.find((text) => !text.startsWith('import ')) ?? lines[0] ?? ''
+  return `Copy${title && ` ${title}`}: ${line.length > LABEL_LENGTH ? `${line.slice(0, LABEL_LENGTH)}…` : line}`
+}
+
+const LABEL_LENGTH = 60
 
 /** A value to copy (a key, an address), in wrapping monospace, with a copy button. */
 export const CopyValue = ({ value, label }: { value: string; label: string }): View => html`
-  <span class="copy-value"><code aria-label=${label}>${value}</code><button class="copy" type="button" hidden data-copy aria-label=${`Copy ${label}`}><${Icon} name="copy" /><span>Copy</span></button></span>`
+  <span class="copy-value" role="group" aria-label=${label}><code>${value}</code><button class="copy" type="button" hidden data-copy aria-label=${`Copy ${label}`}><${Icon} name="copy" /><span>Copy</span></button></span>`
 
 const shown = new Intl.DateTimeFormat('en-GB', {
   day: 'numeric',

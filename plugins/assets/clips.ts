@@ -58,9 +58,10 @@ export class Clips {
     )
     const keep = async (em: SqlEntityManager, { sha256, size }: Made) => {
       const key = { assetId: asset.id, preset: version }
-      const before = await em.findOne(AssetClip, key)
+      const before = await em.find(AssetClip, { assetId: asset.id, preset: { $in: [version, ...obsolete(preset)] } })
+      await em.nativeDelete(AssetClip, { assetId: asset.id, preset: { $in: obsolete(preset) } })
       // Any viewer of a model may request a clip, so the owner's quota does not prevent it.
-      const bytes = size - (before?.size ?? 0)
+      const bytes = size - before.reduce((sum, row) => sum + row.size, 0)
       await this.#parts.quotas.add(em, asset.ownerId, { kind: STORED_KIND, bytes }, { admitted: true })
       await em.upsert(AssetClip, { ...key, sha256, size })
     }
@@ -140,6 +141,29 @@ export class Clips {
     return rows.map(({ fromId, clip, size }) => ({ from: fromId, clip, size }))
   }
 
+  /**
+   * Removes the clips that earlier versions of the program created and nobody has requested since. The sweep of assets
+   * deletes their bytes.
+   */
+  async sweep(signal: AbortSignal): Promise<void> {
+    const { db, quotas } = this.#parts
+    const presets = PRESET_NAMES.flatMap(obsolete)
+    for (;;) {
+      const rows = await db.em().find(AssetClip, { preset: { $in: presets } }, { limit: SWEPT_AT_ONCE })
+      for (const { assetId, preset } of rows) {
+        if (signal.aborted) return
+        await db.transaction(async (em) => {
+          const asset = await em.findOne(AssetRow, { id: assetId }, { lockMode: LockMode.PESSIMISTIC_WRITE })
+          const row = await em.findOne(AssetClip, { assetId, preset })
+          if (!row) return
+          await em.nativeDelete(AssetClip, { assetId, preset })
+          if (asset) await quotas.remove(em, asset.ownerId, { kind: STORED_KIND, bytes: row.size })
+        })
+      }
+      if (rows.length < SWEPT_AT_ONCE) return
+    }
+  }
+
   async #keyOf({ id }: AssetRecord, from: string, clip: string) {
     return { assetId: id, fromId: isId('ast', from) ? from : (await this.#assets.get(from)).id, clip }
   }
@@ -203,6 +227,11 @@ const REASONS = {
     'This clip does not fit the model: they are not both humanoids, nor do their bones have the same names.',
   too_long: 'This clip is longer than 10 minutes.',
 } as const
+
+const SWEPT_AT_ONCE = 100
+
+/** Returns the keys of the clips of a preset that earlier versions of the program created. */
+const obsolete = (preset: string): string[] => Array.from({ length: VERSION - 1 }, (_, at) => `${preset}@${at + 1}`)
 
 const isPreset = (name: string): name is PresetName => Object.hasOwn(PRESETS, name)
 

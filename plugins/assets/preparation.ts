@@ -13,7 +13,7 @@ import { GLB, GLTF_TYPE } from './upload/file-type.ts'
 import { digestFile, type FileDigest } from './upload/local-file.ts'
 
 /** The version of the preparation. An increase prepares existing models again. */
-const VERSION = 2
+const VERSION = 3
 /** The number of existing models that are prepared again at once. */
 const RENEWED = 1000
 /** A larger picture gets no thumbnail: decoding it would cost more than it is worth. */

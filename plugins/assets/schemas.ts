@@ -121,7 +121,7 @@ export interface NewAsset {
   license?: string | null
   tags?: string[]
   lod?: LodChoice
-  /** Whether to repair small faults of a glTF binary. */
+  /** Whether to repair small faults of models. */
   repair?: 'true' | 'false'
   source?: AssetSource
 }
@@ -139,7 +139,7 @@ export const UploadFields = Type.Object(
     repair: Type.Optional(
       Type.Enum(['true', 'false'], {
         description:
-          'Whether to repair a .glb that the validator would refuse for normals of another length than 1, or for bytes after its end.',
+          'Whether to repair models, also those of an archive, that the validator would refuse for normals of another length than 1, or for bytes after the end of a .glb.',
       }),
     ),
   },

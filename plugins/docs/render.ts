@@ -1,4 +1,5 @@
 import { Marked, type Renderer, type Token, type Tokens } from 'marked'
+import { copyLabel } from '../../core/pages/index.ts'
 import { highlight } from './highlight.ts'
 
 export interface Heading {
@@ -98,7 +99,7 @@ const renderer = {
     const { language, file } = infoOf(lang)
     const title = file ?? TITLES[language] ?? ''
     const caption = title && `<figcaption>${escapeHtml(title)}</figcaption>`
-    return `<figure class="code${title && ' titled'}">${caption}<pre tabindex="0"><code>${highlight(text, language)}</code></pre>${language === 'text' ? '' : copyButton(title)}</figure>\n`
+    return `<figure class="code${title && ' titled'}">${caption}<pre tabindex="0"><code>${highlight(text, language)}</code></pre>${language === 'text' ? '' : copyButton(copyLabel(text, title))}</figure>\n`
   },
   link(this: { parser: { parseInline(tokens: Token[]): string } }, { href, tokens }: Tokens.Link): string {
     return `<a href="${escapeHtml(addressOf(href))}">${this.parser.parseInline(tokens)}</a>`
@@ -145,8 +146,8 @@ function infoOf(info: string): { language: string; file: string | null } {
   return { language, file: file ? file.slice('file='.length) : null }
 }
 
-const copyButton = (title: string) =>
-  `<button class="copy" type="button" hidden data-copy aria-label="Copy${title && ` ${escapeHtml(title)}`}"><svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d="M8 8V5.5A1.5 1.5 0 0 1 9.5 4h9A1.5 1.5 0 0 1 20 5.5v9a1.5 1.5 0 0 1-1.5 1.5H16M5.5 8h9A1.5 1.5 0 0 1 16 9.5v9a1.5 1.5 0 0 1-1.5 1.5h-9A1.5 1.5 0 0 1 4 18.5v-9A1.5 1.5 0 0 1 5.5 8Z"/></svg><span>Copy</span></button>`
+const copyButton = (label: string) =>
+  `<button class="copy" type="button" hidden data-copy aria-label="${escapeHtml(label)}"><svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d="M8 8V5.5A1.5 1.5 0 0 1 9.5 4h9A1.5 1.5 0 0 1 20 5.5v9a1.5 1.5 0 0 1-1.5 1.5H16M5.5 8h9A1.5 1.5 0 0 1 16 9.5v9a1.5 1.5 0 0 1-1.5 1.5h-9A1.5 1.5 0 0 1 4 18.5v-9A1.5 1.5 0 0 1 5.5 8Z"/></svg><span>Copy</span></button>`
 
 /** Links to files of this folder become pages: `deploys.md#rollback` → `/docs/deploys#rollback`. */
 const addressOf = (href: string) => href.replace(/^(?:\.\/)?([a-z0-9-]+)\.md(?=#|$)/, '/docs/$1')

@@ -58,7 +58,7 @@ t.test(
     await page.locator('.invite summary').press('Enter')
     await page.getByRole('img', { name: /^QR code of/ }).scrollIntoViewIfNeeded()
     await look('invite')
-    const address = (await page.getByLabel('address of the game', { exact: true }).textContent()) ?? ''
+    const address = (await page.getByLabel('address of the game', { exact: true }).locator('code').textContent()) ?? ''
     t.equal(address, `${server.portal}/games/fireflies`)
 
     t.comment('the friend')

@@ -174,7 +174,7 @@ const deleteAccount: Journey = async (_t, world) => {
   const { page, keyboard } = await open(world, await world.platform.signUp())
   await page.goto('/settings')
   await keyboard.press('Delete account')
-  await keyboard.type('Your password', PASSWORD)
+  await keyboard.type('Password, to confirm', PASSWORD)
   await keyboard.press('Delete for good')
   await page.waitForUrl(/\/sign-in\?done=deleted/)
 }

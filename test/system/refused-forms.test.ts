@@ -3,12 +3,28 @@
 import t, { type Test } from 'tap'
 import { Field, Form, html, renderPage } from '../../core/pages/index.ts'
 import { definePlugin } from '../../core/plugin.ts'
-import { type Client, startPlatform } from '../kit/platform.ts'
+import { aiConfig, openai, startAiServer } from '../kit/ai-server.ts'
+import { Client, PASSWORD, startPlatform } from '../kit/platform.ts'
 import { openShowcase, pagesOf } from '../kit/showcase.ts'
+import { linkIn, startSmtp } from '../kit/smtp.ts'
 import type { Target } from '../kit/targets.ts'
+import { until } from '../kit/until.ts'
+
+interface Refused {
+  fields: Record<string, string>
+  says: RegExp
+}
 
 /** What the server refuses in each form, by the route of its POST; a form that is not here fails the test. */
-const REFUSED: Record<string, { fields: Record<string, string>; says: RegExp }> = {
+const REFUSED: Record<string, Refused> = {
+  '/games/:slug/deploys': { fields: { message: 'Kept', archive: 'no archive' }, says: /zip|archive/i },
+  '/games/:slug/settings/media': { fields: { file: 'no picture' }, says: /PNG/ },
+  '/assets/new': { fields: { title: 'Kept', tags: 'two!', file: 'no model' }, says: /in the form that/ },
+  '/settings/picture': { fields: { picture: 'no picture' }, says: /PNG/ },
+  '/playground': { fields: { prompt: '', system: 'Kept' }, says: /Fill in this field/ },
+  '/settings/ai/:gameId': { fields: { creditsPerDay: 'many' }, says: /number/ },
+  '/admin/games/:id/suspend': { fields: { reason: ' ' }, says: /Give the reason/ },
+  '/admin/assets/:slug/suspend': { fields: { reason: ' ' }, says: /Give the reason/ },
   '/games/new': { fields: { title: ' ', tags: 'UPPER!' }, says: /Give it a title/ },
   '/games/new/starter': { fields: { title: 'x'.repeat(200) }, says: /Use at most 120/ },
   '/games/:slug/remix': { fields: { title: 'x'.repeat(200) }, says: /Use at most 120 characters/ },
@@ -46,6 +62,13 @@ const REFUSED: Record<string, { fields: Record<string, string>; says: RegExp }> 
   '/reset-password': { fields: { email: 'kept' }, says: /email/ },
 }
 
+/** The same for the pages of links that are sent to people. */
+const OF_LINKS: Record<string, Refused> = {
+  setup: { fields: { name: 'Kept', email: 'kept', password: 'short' }, says: /2 fields have an error/ },
+  confirm: { fields: { password: 'another password' }, says: /not the password that you chose/ },
+  'reset-password': { fields: { password: 'short' }, says: /at least 10/ },
+}
+
 const PAGE = { config: { auth: 'none', page: true }, constraints: { origin: 'portal' } } as const
 
 /** Forms that cannot be refused as they are sent: any choice of theirs is one. */
@@ -56,6 +79,8 @@ const SCHEMA_WORDS = /must NOT|must match|must be|request body|is not valid:|ins
 
 interface FormOnPage {
   action: string
+  /** Whether it is sent with files. */
+  isMultipart: boolean
   html: string
   fields: SentField[]
 }
@@ -74,11 +99,18 @@ const attribute = (tag: string, name: string): string | undefined =>
 const decoded = (text: string) =>
   text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&amp;', '&')
 
-/** Returns the forms of a page that are sent as text. */
+/** Returns the forms of a page that are sent. */
 function formsOf(page: string): FormOnPage[] {
   return [...page.matchAll(/<form ([^>]*)>([\s\S]*?)<\/form>/g)].flatMap(([, head = '', html = '']) =>
-    attribute(head, 'method') === 'post' && attribute(head, 'enctype') === undefined
-      ? [{ action: decoded(attribute(head, 'action') ?? ''), html, fields: fieldsOf(html) }]
+    attribute(head, 'method') === 'post'
+      ? [
+          {
+            action: decoded(attribute(head, 'action') ?? ''),
+            isMultipart: attribute(head, 'enctype') === 'multipart/form-data',
+            html,
+            fields: fieldsOf(html),
+          },
+        ]
       : [],
   )
 }
@@ -116,10 +148,36 @@ function sentBy({ fields }: FormOnPage, changes: Record<string, string>): Record
   return sent
 }
 
+/** Sends a form as a browser does. @param fields what was entered, and the content of files */
+function send(
+  client: Client,
+  form: FormOnPage,
+  fields: Record<string, string[]>,
+  headers: Record<string, string> = {},
+) {
+  if (!form.isMultipart) return client.submit(form.action, fields, { headers })
+  const files = form.fields.filter(({ type }) => type === 'file').map(({ name }) => name)
+  // Files come last, as on the pages.
+  const names = Object.keys(fields).toSorted(
+    (one, other) => Number(files.includes(one)) - Number(files.includes(other)),
+  )
+  const parts = names.flatMap((name) =>
+    (fields[name] ?? []).map((value) => {
+      const file = files.includes(name) ? '; filename="chosen.bin"\r\ncontent-type: application/octet-stream' : ''
+      return `--edge\r\ncontent-disposition: form-data; name="${name}"${file}\r\n\r\n${value}\r\n`
+    }),
+  )
+  const type = { 'content-type': 'multipart/form-data; boundary=edge' }
+  return client.request('POST', form.action, `${parts.join('')}--edge--\r\n`, { headers: { ...type, ...headers } })
+}
+
 t.test('a refused form comes back filled, and says in plain words what is wrong', async (t) => {
-  const showcase = await openShowcase(t)
+  const provider = await startAiServer(t, openai('Hello'))
+  const showcase = await openShowcase(t, { ai: aiConfig(provider) })
   const { platform, host, newcomer } = showcase
   const pages = pagesOf(showcase)
+  const { id } = (await host.get('/api/games/sonar')).body
+  pages.host.push(`/admin/games/${id}/suspend`, '/admin/assets/wavy-sea/suspend', `/settings/ai/${id}`)
   const viewers: [Client, Target[]][] = [
     [host, pages.host],
     [newcomer, pages.newcomer],
@@ -138,7 +196,9 @@ t.test('a refused form comes back filled, and says in plain words what is wrong'
         if (NEVER_REFUSED.includes(route) || tried.has(kind) || !form.fields.some(isSeen)) continue
         tried.add(kind)
         missing.delete(route)
-        await t.test(`${route} on ${page}`, (t) => refuse(t, client, { portal: platform.portal, page, form, route }))
+        await t.test(`${route} on ${page}`, (t) =>
+          refuse(t, client, { portal: platform.portal, page, form, refused: REFUSED[route] }),
+        )
       }
     }
   }
@@ -148,12 +208,11 @@ t.test('a refused form comes back filled, and says in plain words what is wrong'
 async function refuse(
   t: Test,
   client: Client,
-  { portal, page, form, route }: { portal: string; page: string; form: FormOnPage; route: string },
+  { portal, page, form, refused }: { portal: string; page: string; form: FormOnPage; refused: Refused | undefined },
 ): Promise<void> {
-  const refused = REFUSED[route]
   if (!refused) return void t.fail('a form that is not in the list')
   const sent = sentBy(form, refused.fields)
-  const answer = await client.submit(form.action, sent, { headers: { referer: portal + page } })
+  const answer = await send(client, form, sent, { referer: portal + page })
   t.ok(answer.status >= 400 && answer.status < 500, `${answer.status}`)
   t.match(answer.text, /<title>Error: /)
   const [path] = form.action.split('?')
@@ -169,11 +228,12 @@ async function refuse(
   for (const { name, type, value, checked } of returned.fields.filter(isSeen)) {
     // What no field offers cannot come back.
     if (/checkbox|radio/.test(type) && !form.fields.some((field) => field.value === sent[name]?.[0])) continue
+    if (type === 'file') continue
     if (type === 'password') t.equal(value, '', 'a password does not come back')
     else if (/checkbox|radio/.test(type)) t.equal(checked, sent[name]?.includes(value) ?? false, `${name} ${value}`)
     else if (type !== 'select') t.equal(value.trim(), (sent[name]?.[0] ?? '').trim(), name)
   }
-  const again = await client.submit(returned.action, sent)
+  const again = await send(client, returned, sent)
   t.match(again, { status: answer.status, text: /<title>Error: / }, 'the second time too')
   const errors = [
     ...answer.text.matchAll(/class="field-error"[^>]*>[\s\S]*?<\/p>|class="form-errors"[\s\S]*?<\/form>/g),
@@ -185,6 +245,29 @@ async function refuse(
   const [focused = ''] = /<[^>]* autofocus[^>]*>/.exec(answer.text) ?? []
   t.match(focused, /aria-invalid="true"|aria-describedby="[^"]*-error|class="form-errors"/, 'the focus is on the fault')
 }
+
+t.test('a refused form of a link that was sent comes back too, and the link still works', async (t) => {
+  const { inbox, url } = await startSmtp(t)
+  const mail = { driver: 'smtp', url, from: 'Yard <yard@example.org>' }
+  const only = ['oauth-idp', 'tokens']
+  const { app, portal, stranger } = await startPlatform(t, { only, config: { mail, auth: { verifyEmail: true } } })
+  const linkTo = async (address: string) => linkIn(await until(() => inbox.find(({ to }) => to.includes(address))))
+  const account = { name: 'Ada', email: 'ada@example.org', password: PASSWORD }
+  await app.identity.players.create(account)
+  await stranger.submit('/reset-password', { email: account.email })
+  await stranger.post('/api/auth/sign-up', { ...account, email: 'bob@example.org' })
+  const links: Record<string, string> = {
+    setup: new URL((await app.identity.setupUrl()) ?? '').pathname,
+    confirm: await linkTo('bob@example.org'),
+    'reset-password': await linkTo('ada@example.org'),
+  }
+  for (const [name, page] of Object.entries(links)) {
+    const client = new Client(app)
+    const [form] = formsOf((await client.get(page)).text).filter(({ action }) => action === page)
+    if (!form) t.fail(`${name}: there is no form`)
+    else await t.test(name, (t) => refuse(t, client, { portal, page, form, refused: OF_LINKS[name] }))
+  }
+})
 
 t.test('a form that another site sends does not come back filled', async (t) => {
   const platform = await startPlatform(t)

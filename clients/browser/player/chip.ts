@@ -1,4 +1,5 @@
 import type { Session } from './session.ts'
+import type { Text, Texts } from './texts.ts'
 
 /** The styles of button and chip, without a position. Custom properties restyle them. */
 export const STYLE = `
@@ -44,9 +45,13 @@ export function adoptStyle(root: ShadowRoot, style: string): void {
  *
  * @param href called when the link is followed, because the page's address may have changed since (history API)
  */
-export function signInButton(href: () => string, gameName?: string): HTMLElement {
-  const link = element('a', { className: 'act', textContent: 'Sign in' })
-  if (gameName) link.ariaLabel = `Sign in to ${gameName}`
+export function signInButton(
+  href: () => string,
+  { signIn, signInTo }: Record<keyof Texts, Text>,
+  gameName?: string,
+): HTMLElement {
+  const link = element('a', { className: 'act', textContent: signIn.text, lang: signIn.lang })
+  if (gameName) link.ariaLabel = signInTo.text.replace('{game}', () => gameName)
   link.href = href()
   // The portal's sign-in page never shows inside a frame.
   if (framed) link.target = '_top'
@@ -57,9 +62,16 @@ export function signInButton(href: () => string, gameName?: string): HTMLElement
 }
 
 /** The player's name with a menu below it. */
-export function playerChip(user: NonNullable<Session['user']>, signOut: () => Promise<void>): HTMLElement {
-  const summary = element('summary', {})
-  summary.setAttribute('aria-label', `Signed in as ${user.name}`)
+export function playerChip(
+  user: NonNullable<Session['user']>,
+  signOut: () => Promise<void>,
+  texts: Record<keyof Texts, Text>,
+): HTMLElement {
+  const summary = element('summary', { lang: texts.signedInAs.lang })
+  summary.setAttribute(
+    'aria-label',
+    texts.signedInAs.text.replace('{name}', () => user.name),
+  )
   const initial = element('i', { ariaHidden: 'true' })
   // CSS draws the initial, because it is not part of the name.
   initial.dataset.letter = [...user.name.trim()][0]?.toUpperCase() ?? '?'
@@ -71,7 +83,7 @@ export function playerChip(user: NonNullable<Session['user']>, signOut: () => Pr
   } else {
     summary.append(initial, name)
   }
-  const out = element('button', { type: 'button', textContent: 'Sign out' })
+  const out = element('button', { type: 'button', textContent: texts.signOut.text, lang: texts.signOut.lang })
   out.addEventListener('click', () => void signOut())
   const menu = element('div', { className: 'menu' })
   menu.append(out)

@@ -1,6 +1,8 @@
 import { FRAME_SESSION_CHANGED } from '../frame/hook.ts'
 import { adoptStyle, playerChip, STYLE, signInButton } from './chip.ts'
+import { languageOf, onLanguageChange } from './language.ts'
 import type { Session } from './session.ts'
+import { type OwnTexts, textsIn } from './texts.ts'
 
 /** Positions the element in the page's flow, where the game put it. */
 const HERE = ':host { display: inline-block; position: relative; max-width: 100% }'
@@ -13,6 +15,8 @@ export interface MountPlayerOptions {
   session: () => Promise<Session | null>
   signOut: () => Promise<void>
   onSession?: ((session: Session) => void) | undefined
+  /** Texts of the game, instead of the built-in ones in the language of the element. */
+  texts?: OwnTexts | undefined
 }
 
 /** The mounted element. */
@@ -41,14 +45,20 @@ export async function mountPlayer(selector: string | HTMLElement, options: Mount
     const key = JSON.stringify(session.user ?? null)
     if (key === shown) return session
     shown = key
+    draw()
+    options.onSession?.(session)
+    return session
+  }
+  const draw = () => {
+    const texts = textsIn(languageOf(host), options.texts)
     const { user } = session
     const leave = async () => {
       await options.signOut()
       await refresh()
     }
-    root.replaceChildren(user ? playerChip(user, leave) : signInButton(options.signInUrl, options.gameName))
-    options.onSession?.(session)
-    return session
+    root.replaceChildren(
+      user ? playerChip(user, leave, texts) : signInButton(options.signInUrl, texts, options.gameName),
+    )
   }
   const stop = new AbortController()
   const again = { signal: stop.signal }
@@ -56,6 +66,7 @@ export async function mountPlayer(selector: string | HTMLElement, options: Mount
   addEventListener('pageshow', (event) => event.persisted && void refresh(), again)
   addEventListener(FRAME_SESSION_CHANGED, () => void refresh(), again)
   document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && void refresh(), again)
+  onLanguageChange(draw, stop.signal)
   await refresh()
   return {
     get session() {

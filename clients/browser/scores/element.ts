@@ -1,4 +1,5 @@
 import { adoptStyle } from '../player/chip.ts'
+import { builtInTexts, languageOf, onLanguageChange } from '../player/language.ts'
 import { CHANGED, type ListQuery } from './client.ts'
 import { formatScore } from './format-score.ts'
 import type { Entry, Period, ScoreList } from './types.ts'
@@ -17,16 +18,35 @@ const STYLE = `
 [part~=gap] { text-align: center; opacity: .6 }
 [part~=note] { margin: 0; opacity: .75 }`
 
+/** What a board without scores says. */
+const EMPTY = {
+  en: 'Nobody is on this board yet.',
+  de: 'Noch niemand ist auf dieser Bestenliste.',
+  es: 'Aún no hay nadie en esta clasificación.',
+  fr: 'Ce classement est encore vide.',
+  it: 'Questa classifica è ancora vuota.',
+  ja: 'まだ記録がありません。',
+  ko: '아직 기록이 없습니다.',
+  nl: 'Er staat nog niemand op deze ranglijst.',
+  pl: 'Ten ranking jest jeszcze pusty.',
+  pt: 'Esta classificação ainda está vazia.',
+  ru: 'В этой таблице пока никого нет.',
+  zh: '排行榜上还没有人。',
+}
+
 /**
  * `<gameyard-board name="fastest" limit="10" period="current">`: the first entries of a board, and the player's own when
  * it is further down. It reads the board when it appears, when the page becomes visible again, and after each score of
  * this page; `refresh()` reads it at once.
  *
+ * Numbers and texts are in the language of the element (`lang`); the attributes `empty` and `failed` are texts of the game
+ * for a board without scores and for one that can't be read.
+ *
  * Parts for `::part()`: `board`, `title`, `list`, `entry`, `me`, `rank`, `name`, `score`, `gap`, `note`. Colours follow
  * the text colour of the page, light or dark.
  */
 export class BoardElement extends HTMLElement {
-  static readonly observedAttributes = ['name', 'limit', 'period']
+  static readonly observedAttributes = ['name', 'limit', 'period', 'lang', 'empty', 'failed']
   /** Reads a board. The script that defines the element sets it. */
   static read: (name: string, query: ListQuery) => Promise<ScoreList>
   readonly #root = this.attachShadow({ mode: 'open' })
@@ -40,6 +60,7 @@ export class BoardElement extends HTMLElement {
     addEventListener(CHANGED, ({ detail }) => detail.name === this.name && void this.refresh(), { signal })
     const refresh = () => document.visibilityState === 'visible' && void this.refresh()
     document.addEventListener('visibilitychange', refresh, { signal })
+    onLanguageChange(() => void this.refresh(), signal)
     void this.refresh()
   }
 
@@ -72,12 +93,21 @@ export class BoardElement extends HTMLElement {
       this.dispatchEvent(new CustomEvent('load', { detail: list }))
     } catch (error) {
       if (turn !== this.#reading) return
-      if (!this.#root.querySelector('ol')) this.#root.replaceChildren(element('p', 'note', (error as Error).message))
+      if (!this.#root.querySelector('ol')) this.#root.replaceChildren(this.#note('failed', (error as Error).message))
       this.dispatchEvent(new CustomEvent('error', { detail: error }))
     }
   }
 
+  /** Returns a sentence: that of the game, in an attribute, or a built-in one. */
+  #note(attribute: string, text: string, language = 'en'): HTMLElement {
+    const own = this.getAttribute(attribute)
+    const note = element('p', 'note', own ?? text)
+    if (own === null) note.lang = language
+    return note
+  }
+
   #show({ board, entries, me }: ScoreList): void {
+    const language = languageOf(this)
     const section = element('section', 'board')
     section.ariaLabel = board.title
     const list = element('ol', 'list')
@@ -87,7 +117,7 @@ export class BoardElement extends HTMLElement {
       const item = element('li', me ? 'entry me' : 'entry')
       if (me) item.ariaCurrent = 'true'
       item.append(element('span', 'rank', String(rank)), ' ', element('span', 'name', player.name), ' ')
-      item.append(element('span', 'score', formatScore(score, board)))
+      item.append(element('span', 'score', formatScore(score, board, localeOf(language))))
       return item
     }
     list.append(...entries.map(row))
@@ -97,8 +127,18 @@ export class BoardElement extends HTMLElement {
       list.append(gap, row(me))
     }
     section.append(element('h2', 'title', board.title))
-    section.append(entries.length > 0 ? list : element('p', 'note', 'Nobody is on this board yet.'))
+    const empty = builtInTexts(EMPTY, language)
+    section.append(entries.length > 0 ? list : this.#note('empty', empty.texts[0] ?? '', empty.language))
     this.#root.replaceChildren(section)
+  }
+}
+
+/** Returns the locale of a language; undefined for none and for what is no language, which `Intl` would throw at. */
+function localeOf(language: string): string | undefined {
+  try {
+    return Intl.NumberFormat.supportedLocalesOf(language || [])[0]
+  } catch {
+    return undefined
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { type Mounted, mountPlayer } from '../player/mount-player.ts'
 import { readSession, type Session } from '../player/session.ts'
+import type { OwnTexts } from '../player/texts.ts'
 
 /** The cookie with the `state` of the current sign-in, which the game's callback compares. */
 export const STATE_COOKIE = 'service_oauth_state'
@@ -24,6 +25,8 @@ export interface WidgetOptions {
   /** The game's address for the sign-out. */
   signOutUrl?: string | undefined
   onSession?: ((session: Session) => void) | undefined
+  /** Texts of the game, instead of the built-in ones in the language of the element (`lang`). */
+  texts?: OwnTexts | undefined
 }
 
 /** @param portal origin of the portal */
@@ -31,10 +34,11 @@ export function mountWidget(selector: string | HTMLElement, portal: string, opti
   for (const name of ['clientId', 'redirectUri', 'gameName'] as const) {
     if (!options[name]) throw new Error(`The widget needs a ${name}.`)
   }
-  const { gameName, onSession, sessionUrl, signOutUrl } = options
+  const { gameName, onSession, sessionUrl, signOutUrl, texts } = options
   return mountPlayer(selector, {
     gameName,
     onSession,
+    texts,
     signInUrl: () => authorizeUrl(portal, options),
     session: async () => (sessionUrl ? readSession(sessionUrl) : { signedIn: false }),
     signOut: async () => {

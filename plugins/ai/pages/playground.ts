@@ -37,8 +37,11 @@ interface PlaygroundProps {
   /** The request of the form, if it is complete. */
   request: GenerateRequest | null
   answer: Generation | null
-  problem: string | null
+  problem: PlaygroundProblem | null
 }
+
+/** Why there is no answer: what is wrong with each field, or a sentence about the whole form. */
+export type PlaygroundProblem = { fields: ReadonlyMap<string, string> } | { message: string }
 
 const TITLES = { text: 'Text', object: 'Object', image: 'Image' } as const
 
@@ -50,13 +53,12 @@ export function playground({ form, models, available, portal, request, answer, p
     <${PageHeader} title="Playground" lede="Try the AI route with your own credits, and copy the code for your game." />
     <${Tabs} label="What to generate" tabs=${tabs} current=${`/playground?type=${form.type}`} />
     <${Split} aside=${html`<${Stats} items=${[{ label: 'Credits available', value: answer?.balance ?? available }, ...(answer ? [{ label: 'This cost', value: answer.creditsUsed }] : [])]} />`}>
-      ${problem && html`<${Notice} tone="error">${problem}<//>`}
       ${answer && answer.finish !== 'complete' && html`<${Notice} tone="warn">${answer.finish === 'length' ? 'This text was cut: it reached the limit of its tokens.' : 'The filter of the AI provider ended this text early.'}<//>`}
       ${answer && html`<${Result} answer=${answer} prompt=${form.prompt} />`}
       ${
         models.length === 0
-          ? html`<${Notice} title=${`This server generates no ${form.type}s`}>The administrator of this server has not set up AI for it. That is the section <code>ai</code> of the configuration.<//>`
-          : html`<${Card}>${fields(form, models)}<//>`
+          ? html`${problem && 'message' in problem && html`<${Notice} tone="error">${problem.message}<//>`}<${Notice} title=${`This server generates no ${form.type}s`}>The administrator of this server has not set up AI for it. That is the section <code>ai</code> of the configuration.<//>`
+          : html`<${Card}>${fields(form, { models, problem })}<//>`
       }
     <//>
     <${Section} title="The same from a program" description=${html`Create a token with the scope <code>ai:generate</code> in <a href="/settings/tokens">your settings</a>. Pages of any origin may call it.`}>
@@ -65,21 +67,24 @@ export function playground({ form, models, available, portal, request, answer, p
     <//>`
 }
 
-const fields = (form: PlaygroundForm, models: readonly string[]): View => html`
-  <${Form} action="/playground" submit="Generate">
+function fields(form: PlaygroundForm, { models, problem }: Pick<PlaygroundProps, 'models' | 'problem'>): View {
+  const errors = problem && 'fields' in problem ? problem.fields : new Map<string, string>()
+  return html`
+  <${Form} action="/playground" submit="Generate" error=${problem && 'message' in problem ? problem.message : undefined}>
     <input type="hidden" name="type" value=${form.type} />
-    <${Field} label="Prompt" name="prompt" type="textarea" rows=${4} value=${form.prompt} required maxlength=${8000} />
-    ${form.type !== 'image' && html`<${Field} label="System" name="system" value=${form.system} required=${false} maxlength=${2000} autocomplete="off" hint="Instructions for the model, before the prompt." />`}
-    ${form.type === 'object' && html`<${Field} label="JSON Schema" name="schema" type="textarea" rows=${8} mono value=${form.schema} required=${false} hint="An object that does not fit the schema costs nothing." />`}
+    <${Field} label="Prompt" name="prompt" type="textarea" rows=${4} value=${form.prompt} required maxlength=${8000} error=${errors.get('prompt')} />
+    ${form.type !== 'image' && html`<${Field} label="System" name="system" value=${form.system} required=${false} maxlength=${2000} autocomplete="off" hint="Instructions for the model, before the prompt." error=${errors.get('system')} />`}
+    ${form.type === 'object' && html`<${Field} label="JSON Schema" name="schema" type="textarea" rows=${8} mono value=${form.schema} required=${false} hint="An object that does not fit the schema costs nothing." error=${errors.get('schema')} />`}
     ${
       form.type === 'image' &&
       html`<${Field} label="Size" name="imageSize" type="select" value=${form.imageSize} options=${[
         { value: '1K', label: '1K' },
         { value: '2K', label: '2K' },
-      ]} /><${Field} label="Aspect ratio" name="aspectRatio" value=${form.aspectRatio} required=${false} placeholder="16:9" maxlength=${5} autocomplete="off" />`
+      ]} /><${Field} label="Aspect ratio" name="aspectRatio" value=${form.aspectRatio} required=${false} placeholder="16:9" maxlength=${5} autocomplete="off" error=${errors.get('aspectRatio')} />`
     }
-    ${models.length > 1 && html`<${Field} label="Model" name="model" type="select" value=${form.model || models[0]} options=${models.map((model) => ({ value: model, label: model }))} />`}
+    ${models.length > 1 && html`<${Field} label="Model" name="model" type="select" value=${form.model || models[0]} options=${models.map((model) => ({ value: model, label: model }))} error=${errors.get('model')} />`}
   <//>`
+}
 
 const Result = ({ answer, prompt }: { answer: Generation; prompt: string }): View => {
   if (answer.type === 'image') {

@@ -4,12 +4,13 @@ import Value from 'typebox/value'
 import { isPlatformError } from '../../../core/errors.ts'
 import { callerOf } from '../../../core/http/auth.ts'
 import { abortOnDisconnect } from '../../../core/http/connections.ts'
+import { fieldErrors } from '../../../core/http/forms/field-errors.ts'
 import { callerAddress } from '../../../core/http/rate-limit.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { renderPage } from '../../../core/pages/index.ts'
 import { type AiLimits, GenerateRequest, type Generation, generationBytes } from '../schemas.ts'
 import { readUsage } from '../usage.ts'
-import { EXAMPLES, type PlaygroundForm, playground } from './playground.ts'
+import { EXAMPLES, type PlaygroundForm, type PlaygroundProblem, playground } from './playground.ts'
 import { usagePage } from './usage-page.ts'
 
 const own = { config: { auth: 'session', page: true }, constraints: { origin: 'portal' } } as const
@@ -52,14 +53,18 @@ export const pages =
       async (request, reply) => {
         const form = request.body
         const asked = requestOf(form)
-        if (typeof asked === 'string') return show(request, reply, form, { problem: asked, status: 400 })
+        if (asked instanceof Map) return show(request, reply, form, { problem: { fields: asked }, status: 400 })
         try {
           const { playerId } = callerOf(request)
           const answer = await app.ai.generate({ playerId }, asked, abortOnDisconnect(reply))
           return show(request, reply, form, { asked, answer })
         } catch (error) {
           if (!isPlatformError(error)) throw error
-          return show(request, reply, form, { asked, problem: error.message, status: error.statusCode })
+          return show(request, reply, form, {
+            asked,
+            problem: { message: error.message },
+            status: error.statusCode,
+          })
         }
       },
     )
@@ -79,7 +84,7 @@ export const pages =
       request: FastifyRequest,
       reply: FastifyReply,
       form: PlaygroundForm,
-      state: { asked?: GenerateRequest; answer?: Generation; problem?: string; status?: number } = {},
+      state: { asked?: GenerateRequest; answer?: Generation; problem?: PlaygroundProblem; status?: number } = {},
     ): Promise<string> {
       const { playerId, viewer } = callerOf(request)
       const { available } = await app.credits.balance(playerId)
@@ -107,15 +112,15 @@ const callerId = (request: FastifyRequest) => request.principal?.playerId ?? cal
 
 const BLANK = { prompt: '', system: '', schema: '', model: '', aspectRatio: '', imageSize: '1K' }
 
-/** Converts the form to an API request, or returns the error. */
-function requestOf(form: PlaygroundForm): GenerateRequest | string {
+/** Converts the form to an API request, or returns what is wrong, by the name of the field. */
+function requestOf(form: PlaygroundForm): GenerateRequest | Map<string, string> {
   const { type, prompt, system, schema, model, aspectRatio, imageSize } = form
   let parsed: unknown
   if (type === 'object' && schema.trim() !== '') {
     try {
       parsed = JSON.parse(schema)
     } catch {
-      return 'The schema is not JSON.'
+      return new Map([['schema', 'This is not JSON.']])
     }
   }
   const request = {
@@ -128,6 +133,5 @@ function requestOf(form: PlaygroundForm): GenerateRequest | string {
     ...(type === 'image' ? { imageSize, ...(aspectRatio.trim() ? { aspectRatio: aspectRatio.trim() } : {}) } : {}),
   }
   if (Value.Check(GenerateRequest, request)) return request
-  const [first] = Value.Errors(GenerateRequest, request)
-  return `${first?.instancePath.slice(1) || 'The form'} ${first?.message ?? 'is not valid'}.`
+  return fieldErrors([...Value.Errors(GenerateRequest, request)] as never)
 }

@@ -36,6 +36,8 @@ export interface ModelFacts {
 export async function inspectModel(bytes: Uint8Array, beside?: Surroundings): Promise<ModelFacts> {
   const { document, uses } = await readModel(bytes, { check: true, beside })
   const root = document.getRoot()
+  const animations = clipNames(document)
+  assertNamesInAddresses(animations)
   return {
     sha256: createHash('sha256').update(bytes).digest('hex'),
     size: bytes.length,
@@ -43,9 +45,18 @@ export async function inspectModel(bytes: Uint8Array, beside?: Surroundings): Pr
     meshes: root.listMeshes().length,
     rigged: root.listSkins().length > 0,
     humanoid: findHumanoid(document) !== null,
-    animations: clipNames(document),
+    animations,
     uses,
   }
+}
+
+/** Clients remove the segments `.` and `..` from an address, so such a clip could not be requested. @throws ModelRefusal */
+function assertNamesInAddresses(clips: readonly string[]): void {
+  const at = clips.findIndex((name) => /^\.{1,2}$/.test(name))
+  if (at < 0) return
+  throw new ModelRefusal('the name of a clip can’t be part of an address; rename the clip.', [
+    { path: `/animations/${at}/name`, message: `is ${clips[at]}` },
+  ])
 }
 
 /**

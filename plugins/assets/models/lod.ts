@@ -1,11 +1,10 @@
-import { type Document, type Primitive, PropertyType } from '@gltf-transform/core'
-import { dedup, prune } from '@gltf-transform/functions'
+import type { Document, Primitive } from '@gltf-transform/core'
 import type { LodReason } from '../schemas.ts'
 import { assertNothingLost, knowsExtensions, SomethingLost } from './compare.ts'
-import { keepCompression } from './compression.ts'
 import { countTriangles, readModel } from './inspect.ts'
 import { ModelRefusal } from './refusal.ts'
 import { replaceParts } from './replace-parts.ts'
+import { strongestShapes } from './shapes.ts'
 import { looksOf, similarity } from './similarity.ts'
 import { type Effort, Simplification } from './simplification.ts'
 import type { DecodedTextures } from './surfaces.ts'
@@ -46,9 +45,8 @@ export async function simplifyModel(source: Uint8Array): Promise<Simplified> {
     if (before < FEWEST_TRIANGLES) return { reason: 'few_triangles' }
     return { reason: found?.looked ? 'shape_would_change' : 'not_smaller' }
   }
-  const bytes = usesDraco(gltf)
-    ? await writeWhole(document, io)
-    : replaceParts(source, document, { primitives: found?.parts ?? new Set(), textures })
+  const packed = found && usesDraco(gltf) ? await pack(document, io) : undefined
+  const bytes = replaceParts(source, document, { primitives: found?.parts ?? new Set(), textures, packed })
   if (bytes.length > source.length * WORTH) return { reason: 'not_smaller' }
   if (!(await isFaithful(source, bytes))) return { reason: 'failed' }
   return { bytes, triangles, similarity: found?.similarity ?? 1 }
@@ -57,14 +55,10 @@ export async function simplifyModel(source: Uint8Array): Promise<Simplified> {
 const usesDraco = ({ extensionsUsed }: { extensionsUsed?: unknown }): boolean =>
   Array.isArray(extensionsUsed) && extensionsUsed.includes('KHR_draco_mesh_compression')
 
-/** Writes a model whose parts are all decoded, and compresses them again. */
-async function writeWhole(document: Document, io: Awaited<ReturnType<typeof readModel>>['io']): Promise<Uint8Array> {
-  // Materials and meshes are not merged, because games identify them by name.
-  await document.transform(
-    dedup({ propertyTypes: [PropertyType.ACCESSOR, PropertyType.TEXTURE] }),
-    prune({ propertyTypes: [PropertyType.ACCESSOR], keepAttributes: true, keepExtras: true }),
-  )
-  await keepCompression(document, io)
+/** Compresses a model as its source is, so that clients which can load the source can load the result too. */
+async function pack(document: Document, io: Awaited<ReturnType<typeof readModel>>['io']): Promise<Uint8Array> {
+  const { createEncoder } = await import('./draco.ts')
+  io.registerDependencies({ 'draco3d.encoder': await createEncoder() })
   return io.writeBinary(document)
 }
 
@@ -89,14 +83,15 @@ async function simplifyParts(
   document: Document,
 ): Promise<{ parts: Set<Primitive>; similarity: number; looked: boolean }> {
   const textures: DecodedTextures = new Map()
-  const before = looksOf(document, textures)
+  const shapes = strongestShapes(document)
+  const before = looksOf(document, textures, shapes)
   const simplification = await Simplification.of(document)
   let looked = false
   for (const effort of EFFORTS) {
     const { parts, keptShapes } = simplification.attempt(effort)
     looked ||= keptShapes
     if (parts.size === 0) break
-    const alike = similarity(before, looksOf(document, textures))
+    const alike = similarity(before, looksOf(document, textures, shapes))
     if (alike >= LEAST_SIMILARITY) return { parts: parts.union(simplification.finish()), similarity: alike, looked }
     looked = true
   }

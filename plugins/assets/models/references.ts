@@ -53,7 +53,7 @@ export async function readReferences(
       contents.set(uri, decodeDataUri(reference))
       continue
     }
-    const path = beside && resolve(uri, beside.path)
+    const path = beside && pathInPack(uri, beside.path)
     const local = path && beside.files.get(path)
     if (!local) throw beside ? missing(reference) : outside(reference, 'must be in the file itself')
     total += (await stat(local)).size
@@ -65,7 +65,7 @@ export async function readReferences(
 }
 
 /** Returns the path in a pack that a relative reference means, as in a URL; null when it leads out of the pack. */
-function resolve(uri: string, from: string): string | null {
+export function pathInPack(uri: string, from: string): string | null {
   if (/^(?:[a-z][a-z0-9+.-]*:|[/\\])/i.test(uri)) return null
   let text: string
   try {
@@ -90,7 +90,7 @@ export function bufferContents({ buffers = [] }: Gltf, binary: Uint8Array | null
   })
 }
 
-function decodeDataUri({ list, index, uri }: Reference): Uint8Array {
+export function decodeDataUri({ list, index, uri }: Reference): Uint8Array {
   const comma = uri.indexOf(',')
   if (comma < 0) throw outside({ list, index }, 'is no data URI')
   const data = uri.slice(comma + 1)

@@ -16,15 +16,20 @@ type PrimitiveDefinition = {
   attributes: Record<string, number>
   indices?: number
   targets?: Record<string, number>[]
+  extensions?: Record<string, unknown>
 }
+type DracoData = { bufferView: number; attributes: Record<string, number> }
 
 /** The parts of a model that have changed; the rest of it is taken over from the source. */
 export interface Replaced {
   primitives: ReadonlySet<Primitive>
   textures: ReadonlySet<Texture>
+  /** The same document as a glTF binary, from which the parts are taken that it has compressed with Draco. */
+  packed?: Uint8Array | undefined
 }
 
 const [VERTICES, INDICES] = [34962, 34963]
+const DRACO = 'KHR_draco_mesh_compression'
 const COMPRESSIONS = ['EXT_meshopt_compression', 'KHR_meshopt_compression']
 const WIDTHS: Record<string, number> = { SCALAR: 1, VEC2: 2, VEC3: 3, VEC4: 4, MAT2: 4, MAT3: 9, MAT4: 16 }
 const BYTES: Record<number, number> = { 5120: 1, 5121: 1, 5122: 2, 5123: 2, 5125: 4, 5126: 4 }
@@ -64,13 +69,17 @@ class Replacement {
     this.#compression = COMPRESSIONS.find((name) => used.includes(name))
   }
 
-  write(document: Document, { primitives, textures }: Replaced): Uint8Array {
+  write(document: Document, { primitives, textures, packed }: Replaced): Uint8Array {
     const root = document.getRoot()
     const count = this.#views.length
+    const compressed = packed && new PackedParts(packed)
     for (const [at, mesh] of root.listMeshes().entries()) {
       for (const [index, primitive] of mesh.listPrimitives().entries()) {
         const definition = this.#gltf.meshes?.[at]?.primitives?.[index] as PrimitiveDefinition | undefined
-        if (definition && primitives.has(primitive)) this.#setPrimitive(definition, primitive)
+        if (!definition || !primitives.has(primitive)) continue
+        const found = compressed?.find(at, index)
+        if (found) this.#setPacked(definition, found)
+        else this.#setPrimitive(definition, primitive)
       }
     }
     for (const [at, texture] of root.listTextures().entries()) {
@@ -101,6 +110,29 @@ class Replacement {
       )
     definition.attributes = attributesOf(primitive)
     if (definition.targets) definition.targets = primitive.listTargets().map(attributesOf)
+    delete definition.extensions?.[DRACO]
+  }
+
+  /** Takes over a part that is compressed with Draco. The other extensions of the source's part stay. */
+  #setPacked(definition: PrimitiveDefinition, { draco, accessors, bytes, ...part }: PackedPart): void {
+    const numbers = new Map<number, number>()
+    const add = (index: number) => {
+      const known = numbers.get(index)
+      if (known !== undefined) return known
+      // Its data is in the compressed part.
+      const { bufferView: _, byteOffset: __, ...accessor } = accessors[index] as AccessorDefinition
+      numbers.set(index, this.#accessors.push(accessor) - 1)
+      return this.#accessors.length - 1
+    }
+    definition.attributes = Object.fromEntries(
+      Object.entries(part.attributes).map(([name, index]) => [name, add(index)]),
+    )
+    definition.indices = add(part.indices)
+    this.#views.push({ buffer: 0, byteOffset: this.#chunk.append(bytes), byteLength: bytes.length })
+    definition.extensions = {
+      ...definition.extensions,
+      [DRACO]: { ...draco, bufferView: this.#views.length - 1 },
+    }
   }
 
   #accessor(accessor: Accessor, { target, hasEnds }: { target: number; hasEnds: boolean }): number {
@@ -223,6 +255,41 @@ class Replacement {
   }
 }
 
+interface PackedPart {
+  attributes: Record<string, number>
+  indices: number
+  draco: DracoData
+  accessors: AccessorDefinition[]
+  bytes: Uint8Array
+}
+
+/** The parts of a written model that are compressed with Draco, but for those with shapes or other data beside it. */
+class PackedParts {
+  readonly #gltf: Gltf
+  readonly #contents: (Uint8Array | null)[]
+
+  constructor(packed: Uint8Array) {
+    const { gltf, binary } = readParts(packed)
+    this.#gltf = gltf
+    this.#contents = bufferContents(gltf, binary)
+  }
+
+  find(mesh: number, index: number): PackedPart | null {
+    const part = this.#gltf.meshes?.[mesh]?.primitives?.[index] as PrimitiveDefinition | undefined
+    const draco = part && dracoOf(part)
+    const view = draco && this.#gltf.bufferViews?.[draco.bufferView]
+    const content = view && this.#contents[view.buffer ?? 0]
+    if (!content || part.indices === undefined || part.targets) return null
+    if (!Object.keys(part.attributes).every((name) => name in draco.attributes)) return null
+    const from = view.byteOffset ?? 0
+    const bytes = content.subarray(from, from + (view.byteLength ?? 0))
+    const accessors = (this.#gltf.accessors ?? []) as AccessorDefinition[]
+    return { attributes: part.attributes, indices: part.indices, draco, accessors, bytes }
+  }
+}
+
+const dracoOf = ({ extensions }: PrimitiveDefinition) => extensions?.[DRACO] as DracoData | undefined
+
 function spread(
   bytes: Uint8Array,
   { count, size, stride }: { count: number; size: number; stride: number },
@@ -264,6 +331,12 @@ function viewUsers(gltf: Gltf): Map<number, User[]> {
     if (bufferView !== undefined) users.push({ view: bufferView, accessor })
     for (const part of [sparse?.indices, sparse?.values]) {
       if (part?.bufferView !== undefined) users.push({ view: part.bufferView })
+    }
+  }
+  for (const { primitives = [] } of gltf.meshes ?? []) {
+    for (const part of primitives as PrimitiveDefinition[]) {
+      const view = dracoOf(part)?.bufferView
+      if (view !== undefined) users.push({ view })
     }
   }
   for (const { bufferView } of gltf.images ?? []) if (bufferView !== undefined) users.push({ view: bufferView })

@@ -1,5 +1,6 @@
 import type { Document } from '@gltf-transform/core'
 import { axesOf, createCanvas, draw, type Frame, type View } from './rasterizer.ts'
+import { applyShapes, type Shapes, strongestShapes } from './shapes.ts'
 import { type DecodedTextures, type Surface, surfacesOf } from './surfaces.ts'
 
 /** The pictures have twice as many pixels a side, which are then averaged. */
@@ -26,16 +27,32 @@ const BEND = 0.5
 /** The looks of a model: its surfaces in each pose. */
 export type Looks = Surface[][]
 
-/** Reads the surfaces of a model at rest and, if it is rigged, with each joint bent. */
-export function looksOf(document: Document, textures: DecodedTextures): Looks {
-  const atRest = surfacesOf(document, { textures, withRelief: true })
-  if (document.getRoot().listSkins().length === 0) return [atRest]
-  const straighten = bend(document)
-  try {
-    return [atRest, surfacesOf(document, { textures, withRelief: true })]
-  } finally {
-    straighten()
+/**
+ * Reads the surfaces of a model at rest, if it is rigged also with each joint bent, and if it has shapes (morph targets)
+ * also with the strongest ones.
+ *
+ * @param shapes those of the source, for a form whose own may differ
+ */
+export function looksOf(
+  document: Document,
+  textures: DecodedTextures,
+  shapes: Shapes = strongestShapes(document),
+): Looks {
+  const read = () => surfacesOf(document, { textures, withRelief: true })
+  const looks = [read()]
+  const poses = [
+    ...(document.getRoot().listSkins().length > 0 ? [() => bend(document)] : []),
+    ...(shapes.some(({ length }) => length > 0) ? [() => applyShapes(document, shapes)] : []),
+  ]
+  for (const pose of poses) {
+    const undo = pose()
+    try {
+      looks.push(read())
+    } finally {
+      undo()
+    }
   }
+  return looks
 }
 
 /**

@@ -3,6 +3,7 @@ import { compactPrimitive, weldPrimitive } from '@gltf-transform/functions'
 import { MeshoptSimplifier } from 'meshoptimizer'
 import { valuesOf } from './accessor-values.ts'
 import { indicesOf, isFlat, shadeFlat } from './flat-shading.ts'
+import { strongestOf } from './shapes.ts'
 
 /** A part that keeps more than this fraction of its triangles stays unchanged. */
 const WORTH = 0.9
@@ -10,7 +11,9 @@ const WORTH = 0.9
 const BOX_TOLERANCE = 0.02
 const TRIANGLES = 4
 /** The weights of attributes beside a movement by the size of the part: what distorts a texture is seen first. */
-const WEIGHTS = { NORMAL: 0.5, TEXCOORD: 1, COLOR: 0.5, JOINTS: 1 }
+const WEIGHTS = { NORMAL: 0.5, TEXCOORD: 1, COLOR: 0.5, JOINTS: 1, SHAPE: 1 }
+/** The simplifier takes no more numbers for a vertex. */
+const MOST_COLUMNS = 32
 
 export interface Target {
   /** The wanted fraction of triangles. */
@@ -117,7 +120,7 @@ function fewerTriangles(primitive: Primitive, { ratio, error, isShared, joints }
   return found
 }
 
-/** Collects what must not be distorted: normals, texture coordinates, colours, and what moves a vertex. */
+/** Collects what must not be distorted: normals, texture coordinates, colours, and what moves a vertex (joints, shapes). */
 function attributesOf(primitive: Primitive, joints: Target['joints']): { attributes: Float32Array; weights: number[] } {
   const columns: { values: Float32Array; width: number; weight: number }[] = []
   for (const name of primitive.listSemantics()) {
@@ -126,12 +129,15 @@ function attributesOf(primitive: Primitive, joints: Target['joints']): { attribu
     const accessor = primitive.getAttribute(name) as Accessor
     columns.push({ values: valuesOf(accessor), width: accessor.getElementSize(), weight })
   }
+  // Other attributes have no unit; these have that of the positions.
+  const extent = () => MeshoptSimplifier.getScale(valuesOf(primitive.getAttribute('POSITION') as Accessor), 3) || 1
   const pull = joints && pullOf(primitive, joints)
-  if (pull) {
-    // Other attributes have no unit; this one has that of the positions.
-    const extent = MeshoptSimplifier.getScale(valuesOf(primitive.getAttribute('POSITION') as Accessor), 3) || 1
-    columns.push({ values: pull, width: 3, weight: WEIGHTS.JOINTS / extent })
+  if (pull) columns.push({ values: pull, width: 3, weight: WEIGHTS.JOINTS / extent() })
+  for (const at of strongestOf([primitive])) {
+    const moves = primitive.listTargets()[at]?.getAttribute('POSITION')
+    if (moves) columns.push({ values: valuesOf(moves), width: 3, weight: WEIGHTS.SHAPE / extent() })
   }
+  while (columns.reduce((sum, { width }) => sum + width, 0) > MOST_COLUMNS) columns.pop()
   const stride = columns.reduce((sum, { width }) => sum + width, 0)
   const count = primitive.getAttribute('POSITION')?.getCount() ?? 0
   const attributes = new Float32Array(count * stride)

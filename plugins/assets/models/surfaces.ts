@@ -33,7 +33,7 @@ const LARGEST = 4096 * 4096
 const WHITE: Surface['color'] = [0.72, 0.7, 0.66, 1]
 
 /**
- * Reads the visible triangles of a model: placed by their nodes, skins and instances, with texture transforms.
+ * Reads the visible triangles of a model: placed by their nodes, shapes, skins and instances, with texture transforms.
  *
  * @param withRelief also reads the textures of normals
  */
@@ -49,9 +49,11 @@ export function surfacesOf(
   const read = (node: Node) => {
     const joints = jointMatrices(node)
     const places = joints ? [node.getWorldMatrix()] : placesOf(node)
-    for (const primitive of node.getMesh()?.listPrimitives() ?? []) {
+    const mesh = node.getMesh()
+    const weights = node.getWeights().length > 0 ? node.getWeights() : (mesh?.getWeights() ?? [])
+    for (const primitive of mesh?.listPrimitives() ?? []) {
       if (primitive.getMode() !== TRIANGLES || !primitive.getAttribute('POSITION')) continue
-      for (const world of places) surfaces.push(surfaceOf(primitive, { world, joints, textures, withRelief }))
+      for (const world of places) surfaces.push(surfaceOf(primitive, { world, weights, joints, textures, withRelief }))
     }
   }
   for (const node of tops) node.traverse(read)
@@ -84,12 +86,15 @@ const MOST_INSTANCES = 2000
 
 interface Placement {
   world: mat4
+  /** Of the shapes (morph targets). */
+  weights: readonly number[]
   joints: mat4[] | null
   textures: DecodedTextures
   withRelief: boolean
 }
 
-function surfaceOf(primitive: Primitive, { world, joints: matrices, textures, withRelief }: Placement): Surface {
+function surfaceOf(primitive: Primitive, placement: Placement): Surface {
+  const { world, weights: shapes, joints: matrices, textures, withRelief } = placement
   const position = primitive.getAttribute('POSITION') as Accessor
   const material = primitive.getMaterial()
   const texture = decoded(material?.getBaseColorTexture() ?? null, textures)
@@ -105,7 +110,8 @@ function surfaceOf(primitive: Primitive, { world, joints: matrices, textures, wi
   // Vertices are placed once each, since several triangles share them.
   const places = new Float32Array(position.getCount() * 3)
   const directions = normal && new Float32Array(places.length)
-  const [points, sides] = [valuesOf(position), normal && valuesOf(normal)]
+  const points = shaped(primitive, 'POSITION', shapes)
+  const sides = normal && shaped(primitive, 'NORMAL', shapes)
   const [joint, weight]: number[][] = [[], []]
   const skin = matrices && joints && weights ? matrices : null
   for (let vertex = 0; vertex < position.getCount(); vertex++) {
@@ -146,6 +152,21 @@ function surfaceOf(primitive: Primitive, { world, joints: matrices, textures, wi
     relief: texcoord ? relief : null,
     cutoff: alpha === 'MASK' ? (material?.getAlphaCutoff() ?? 0.5) : alpha === 'BLEND' ? BLEND_CUTOFF : -1,
   }
+}
+
+/** Returns the values of an attribute after the shapes of a part. */
+function shaped(primitive: Primitive, name: 'POSITION' | 'NORMAL', weights: readonly number[]): Float32Array {
+  const values = valuesOf(primitive.getAttribute(name) as Accessor)
+  const targets = primitive.listTargets().map((target) => target.getAttribute(name))
+  if (!targets.some((target, at) => target && weights[at])) return values
+  const made = new Float32Array(values)
+  for (const [index, target] of targets.entries()) {
+    const weight = weights[index] ?? 0
+    if (!target || weight === 0) continue
+    const moves = valuesOf(target)
+    for (let at = 0; at < made.length; at++) made[at] = (made[at] as number) + weight * (moves[at] as number)
+  }
+  return made
 }
 
 /** Blended surfaces are drawn as solid ones, and what is nearly clear is left out. */

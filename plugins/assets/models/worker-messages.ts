@@ -10,8 +10,8 @@ export type ModelTask =
   | { task: 'inspect'; path: string; beside?: Surroundings }
   /** Writes a glTF binary with everything that the model refers to. */
   | { task: 'embed'; path: string; out: string; beside?: Surroundings }
-  /** Writes a repaired copy if there is something to repair. */
-  | { task: 'repair'; path: string; out: string }
+  /** Writes a repaired copy if there is something to repair. The files of its pack are changed in place. */
+  | { task: 'repair'; path: string; out: string; beside?: Surroundings }
   | { task: 'simplify'; path: string; out: string }
   | { task: 'draw'; path: string; out: string; beside?: Surroundings }
   | { task: 'animate'; path: string; out: string; clip: { preset: PresetName } | { from: string; name: string } }

@@ -52,6 +52,33 @@ export async function withUnpacked<Result>(
   }
 }
 
+/** The most repairs that are described. */
+const MOST_REPAIRS = 200
+
+/**
+ * Repairs the models of an archive where it is unpacked. One that can't be read is left to the check that follows.
+ *
+ * @returns what was done, in a sentence each
+ */
+export async function repairPack(
+  { models }: Pick<Parts, 'models'>,
+  { owner }: { owner: string },
+  files: Unpacked,
+): Promise<string[]> {
+  const repairs: string[] = []
+  for (const [path, local] of files) {
+    if (!isGltf(path) && sniff(await headOf(local, HEAD_BYTES)) !== GLB) continue
+    const task = { task: 'repair', path: local, out: local, beside: { path, files } } as const
+    const done = await models.run(task, { owner }).catch((error: unknown) => {
+      if (error instanceof InvalidModel) return []
+      throw error
+    })
+    repairs.push(...done.map((sentence) => `${printablePath(path)}: ${sentence}`))
+  }
+  const more = repairs.length - MOST_REPAIRS
+  return more > 0 ? [...repairs.slice(0, MOST_REPAIRS), `${more} more were made.`] : repairs
+}
+
 /** Returns the path of the only model of an archive if that is a `.gltf`, else null. */
 export async function soleGltf(files: Unpacked): Promise<string | null> {
   const models: string[] = []

@@ -69,18 +69,16 @@ export const pages =
       })
     })
 
-    const form = (request: FastifyRequest, reply: FastifyReply, status = 200, problem?: string) =>
+    app.get('/assets/new', own, async (request, reply) =>
       renderPage(reply, {
         title: 'Upload an asset',
         current: '/assets/mine',
         user: callerOf(request).viewer,
         scripts: ['asset-upload.js'],
-        status,
         narrow: true,
-        body: uploadPage(problem),
-      })
-
-    app.get('/assets/new', own, async (request, reply) => form(request, reply))
+        body: uploadPage(),
+      }),
+    )
 
     app.post(
       '/assets/new',
@@ -102,7 +100,7 @@ export const pages =
         } catch (error) {
           if (!isPlatformError(error)) throw error
           await drainBody(request.raw)
-          if (!scripted) return form(request, reply, error.statusCode, error.message)
+          if (!scripted) throw error
           const { code, message, details = [] } = error
           return reply.code(error.statusCode).send({ error: { code, message, details } })
         }

@@ -1,10 +1,10 @@
 import { Field, Form, html, PageHeader, type View } from '../../../core/pages/index.ts'
 
-/** The upload form. @param problem the error of the last attempt */
-export const uploadPage = (problem?: string): View => html`
+/** The upload form. */
+export const uploadPage = (): View => html`
   <${PageHeader} title="Upload an asset" crumbs=${[{ label: 'Assets', href: '/assets' }]}
     lede="A model (.glb, .gltf, .vrm), a picture, a sound, or a ZIP archive. An archive becomes a pack, or a model if it holds one .gltf." />
-  <${Form} id="upload-asset" action="/assets/new" multipart submit="Upload" error=${problem}>
+  <${Form} id="upload-asset" action="/assets/new" multipart submit="Upload">
     <div class="drop"><${Field} label="File" name="file" type="file" required accept=".glb,.gltf,.vrm,.zip,.png,.jpg,.jpeg,.webp,.gif,.hdr,.ktx2,.mp3,.ogg,.wav,.flac" /></div>
     <${Field} label="Title" name="title" required=${false} maxlength=${120} autocomplete="off" hint="The default is the name of the file." />
     <${Field} label="Description" name="description" type="textarea" rows=${3} required=${false} />

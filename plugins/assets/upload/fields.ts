@@ -34,5 +34,7 @@ export function fieldsOf(texts: ReadonlyMap<string, readonly string[]>): UploadF
     message: message ?? 'is not valid',
   }))
   const [first] = details
-  throw new InvalidRequest(`The form is not valid: ${first?.path} ${first?.message}.`).with({ details })
+  const error = new InvalidRequest(`The form is not valid: ${first?.path} ${first?.message}.`).with({ details })
+  // A page describes the faults in its own words.
+  throw Object.assign(error, { validation: check.errors })
 }

@@ -8,7 +8,7 @@ import type { Limits } from '../limits.ts'
 import type { ModelFacts } from '../models/inspect.ts'
 import type { Models } from '../models/models.ts'
 import type { Surroundings } from '../models/references.ts'
-import { type PackContents, soleGltf, storePack, withUnpacked } from '../packs/contents.ts'
+import { type PackContents, repairPack, soleGltf, storePack, withUnpacked } from '../packs/contents.ts'
 import { zipSize } from '../packs/zip.ts'
 import { blobKey, type StoredFile } from '../record.ts'
 import type { Kind } from '../schemas.ts'
@@ -50,7 +50,7 @@ interface Uploader {
   owner: string
   /** The kind that the uploader expects; absent for any. */
   kind?: Kind | undefined
-  /** Whether small faults of a glTF binary are repaired. */
+  /** Whether small faults of models are repaired. */
   repairs?: boolean
 }
 
@@ -62,20 +62,21 @@ interface Uploader {
  */
 export async function ingest(parts: Parts, by: Uploader, file: LocalFile): Promise<Ingested> {
   const { models, spool } = parts
-  if (!by.repairs || sniff(await headOf(file.path, HEAD_BYTES)) !== GLB) {
-    return { intake: await ingestUnchanged(parts, by, file), repairs: [] }
-  }
+  const repairs: string[] = []
+  const isModel = sniff(await headOf(file.path, HEAD_BYTES)) === GLB || isGltf(file.name)
+  if (!by.repairs || !isModel) return { intake: await ingestUnchanged(parts, by, file, repairs), repairs }
   const out = spool.reserve()
   try {
-    const repairs = await models.run({ task: 'repair', path: file.path, out }, { owner: by.owner })
+    repairs.push(...(await models.run({ task: 'repair', path: file.path, out }, { owner: by.owner })))
     const repaired = repairs.length > 0 ? { ...file, path: out } : file
-    return { intake: await ingestUnchanged(parts, by, repaired), repairs }
+    return { intake: await ingestUnchanged(parts, by, repaired, repairs), repairs }
   } finally {
     await spool.remove(out)
   }
 }
 
-async function ingestUnchanged(parts: Parts, by: Uploader, file: LocalFile): Promise<IngestedFile> {
+/** @param repairs receives what was repaired in the files of an archive */
+async function ingestUnchanged(parts: Parts, by: Uploader, file: LocalFile, repairs: string[]): Promise<IngestedFile> {
   const { models, limits } = parts
   const { size: bytes } = await stat(file.path)
   const type = sniff(await headOf(file.path, HEAD_BYTES))
@@ -90,6 +91,7 @@ async function ingestUnchanged(parts: Parts, by: Uploader, file: LocalFile): Pro
   }
   if (type.kind === 'zip') {
     return withUnpacked(parts, file.path, async (files) => {
+      if (by.repairs) repairs.push(...(await repairPack(parts, by, files)))
       const path = by.kind === 'pack' ? null : await soleGltf(files)
       if (path === null) return packOf(await storePack(parts, by, files))
       return ingestGltf(parts, by, { path: files.get(path) as string, name: path }, { path, files })

@@ -51,6 +51,10 @@ export async function receive<Result>(
     }
     if (!file) throw new InvalidRequest('There is no file in this form.')
     return await work(fieldsOf(texts), file)
+  } catch (error) {
+    // A page shows the refused form with what was entered.
+    request.body = Object.fromEntries(texts)
+    throw error
   } finally {
     if (file) await spool.remove(file.path)
   }

@@ -28,7 +28,8 @@ async function perform(task: ModelTask): Promise<unknown> {
       return { ...(await inspectModel(whole.bytes)), uses: whole.uses }
     }
     case 'repair': {
-      const repaired = repairModel(bytes)
+      const repaired = await repairModel(bytes, task.beside)
+      for (const [path, changed] of repaired.files) await writeFile(task.beside?.files.get(path) ?? '', changed)
       if (repaired.repairs.length > 0) await writeFile(task.out, repaired.bytes)
       return repaired.repairs
     }

@@ -118,17 +118,14 @@ interface Shown {
   done?: Content
   /** The failed step was to publish a build. */
   published?: boolean
-  /** The reason why an archive was not published, and the response's status. */
-  problem?: string
-  status?: number
 }
 
-/** Renders the page, also with the error of a form. @throws NotFound when the game is not the caller's */
-export async function showDeploys(
+/** Renders the page. @throws NotFound when the game is not the caller's */
+async function showDeploys(
   app: FastifyInstance,
   request: FastifyRequest,
   reply: FastifyReply,
-  { slug, cursor, done = null, published = false, problem, status }: Shown,
+  { slug, cursor, done = null, published = false }: Shown,
 ): Promise<string> {
   const { playerId, viewer } = callerOf(request)
   const game = await app.games.mustMake(playerId, slug)
@@ -139,8 +136,7 @@ export async function showDeploys(
     user: viewer,
     scripts: ['upload-archive.js'],
     flash: done === null ? null : { message: html`${done}${warnings}` },
-    ...(status === undefined ? {} : { status }),
-    body: deploysPage(app, game, { ...page, cursor, problem, published }),
+    body: deploysPage(app, game, { ...page, cursor, published }),
   })
 }
 
@@ -148,7 +144,6 @@ interface DeploysProps {
   deploys: Deploy[]
   nextCursor: string | null
   cursor: string | undefined
-  problem: string | undefined
   /** A build has just gone live. */
   published: boolean
 }
@@ -156,7 +151,7 @@ interface DeploysProps {
 function deploysPage(
   app: Pick<FastifyInstance, 'games' | 'origins'>,
   game: Game,
-  { deploys, nextCursor, cursor, problem, published }: DeploysProps,
+  { deploys, nextCursor, cursor, published }: DeploysProps,
 ): View {
   const path = `/games/${game.slug}/deploys`
   const never = deploys.length === 0 && !cursor
@@ -174,7 +169,7 @@ function deploysPage(
     ${step !== null && html`<${StepIndicator} label="Publish a game" steps=${NEW_GAME_STEPS} current=${step} />`}
     <${Section} title=${never ? 'Publish the first build' : 'Publish another build'}
       description="Zip the folder with your index.html. All files go live at the same instant. Players in the game keep their build.">
-      ${uploadForm(path, problem)}
+      ${uploadForm(path)}
     <//>
     ${history}
     <${Section} title="From your terminal" description="The platform's program is also its command line. It uploads changed files only.">
@@ -183,8 +178,8 @@ function deploysPage(
 }
 
 /** The form works without a script. The script adds drag and drop and progress. */
-const uploadForm = (path: string, problem: string | undefined): View => html`
-  <${Form} id="upload-archive" action=${path} multipart submit="Publish" error=${problem}>
+const uploadForm = (path: string): View => html`
+  <${Form} id="upload-archive" action=${path} multipart submit="Publish">
     <${Field} label="Message" name="message" required=${false} maxlength=${500} autocomplete="off" />
     <${Field} label="Room script" name="room" required=${false} maxlength=${512} autocomplete="off"
       hint=${html`The path of a room script in the archive, if it has one that its <code>gameyard.json</code> does not name.`} />

@@ -8,7 +8,6 @@ import { callerOf } from '../../../core/http/auth.ts'
 import { abortOnDisconnect } from '../../../core/http/connections.ts'
 import { drainBody } from '../../../core/http/drain-body.ts'
 import type { Routes } from '../../../core/http/routes.ts'
-import { showDeploys } from '../pages/routes.ts'
 import type { ArchiveLimits, DeployLimits } from '../schemas.ts'
 import { ConcurrencyLimit } from './concurrency-limit.ts'
 import { IgnoreRules } from './ignore-rules.ts'
@@ -48,6 +47,8 @@ export const zipRoutes =
         throw new InvalidRequest('The form did not arrive completely.').with({ cause: error })
       })
       if (!part) throw new InvalidRequest('Choose a zip archive, or an HTML file.')
+      // A page shows the refused form with what was entered.
+      request.body = { message: textIn(part.fields.message), room: textIn(part.fields.room) }
       request.raw.once('close', () => {
         if (!request.raw.complete) part.file.destroy(new UploadCut())
       })
@@ -85,8 +86,7 @@ export const zipRoutes =
         } catch (error) {
           if (!isPlatformError(error) || error.statusCode === 404) throw error
           await drainBody(request.raw)
-          if (error.headers) reply.headers(error.headers)
-          return showDeploys(app, request, reply, { slug, problem: error.message, status: error.statusCode })
+          throw error
         }
       },
     )

@@ -5,13 +5,14 @@ import { setBusy } from '../../../core/pages/islands/busy-button.ts'
  * Uploads several dropped or chosen files in sequence, with progress. Without this script the form uploads one at a
  * time.
  */
-const form = document.querySelector<HTMLFormElement>('form[data-upload]')
-const input = form?.querySelector<HTMLInputElement>('input[type=file]')
-const bar = form?.querySelector('progress')
-const problem = form?.querySelector<HTMLElement>('[role=alert]')
-const button = form?.querySelector('button')
+const box = document.querySelector<HTMLElement>('[data-upload]')
+const form = box?.closest('form')
+const input = box?.querySelector<HTMLInputElement>('input[type=file]')
+const bar = box?.querySelector('progress')
+const problem = box?.querySelector<HTMLElement>('p[role=alert]')
+const button = box?.querySelector('button')
 
-if (form && input && bar && problem && button) {
+if (box && form && input && bar && problem && button) {
   input.multiple = true
 
   const uploadAll = async (files: File[]) => {
@@ -43,7 +44,7 @@ if (form && input && bar && problem && button) {
       body.append('file', file)
       // fetch reports no upload progress.
       const request = new XMLHttpRequest()
-      request.open('POST', form.dataset.upload ?? '')
+      request.open('POST', box.dataset.upload ?? '')
       request.responseType = 'json'
       request.upload.addEventListener('progress', (event) => {
         if (event.lengthComputable) progress(event.loaded / event.total)
@@ -60,14 +61,14 @@ if (form && input && bar && problem && button) {
     event.preventDefault()
     if (input.files?.length) void uploadAll([...input.files])
   })
-  form.addEventListener('dragover', (event) => {
+  box.addEventListener('dragover', (event) => {
     event.preventDefault()
-    form.classList.add('over')
+    box.classList.add('over')
   })
-  form.addEventListener('dragleave', () => form.classList.remove('over'))
-  form.addEventListener('drop', (event) => {
+  box.addEventListener('dragleave', () => box.classList.remove('over'))
+  box.addEventListener('drop', (event) => {
     event.preventDefault()
-    form.classList.remove('over')
+    box.classList.remove('over')
     const files = [...(event.dataTransfer?.files ?? [])]
     if (files.length > 0) void uploadAll(files)
   })

@@ -16,16 +16,16 @@ if (place && cover && start) {
   start.hidden = false
   start.addEventListener('click', () => {
     cover.remove()
-    open(place)
+    open(place, { givesKeyboard: true })
   })
-} else if (place) open(place)
+} else if (place) open(place, { givesKeyboard: place.dataset.elsewhere === undefined })
 
-/** Opens the game, or takes over the frame that the page has. */
-function open(place: HTMLElement): void {
+/** Opens the game, or takes over the frame that the page has. @param givesKeyboard whether the game gets it at its load */
+function open(place: HTMLElement, { givesKeyboard }: { givesKeyboard: boolean }): void {
   const isNew = place.dataset.src !== undefined
   const frame = isNew ? openFrame(place) : place.querySelector('iframe')
   if (!frame) return
-  giveKeyboardTo(frame)
+  giveKeyboardTo(frame, { atLoad: givesKeyboard })
   offerFullScreen(place, frame)
   leaveByKey(frame)
   if (isNew || document.readyState !== 'complete') showWaiting(frame, isNew)

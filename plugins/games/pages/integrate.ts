@@ -67,7 +67,7 @@ export function integrate(
     ${
       game.settings.multiplayer.enabled &&
       html`<${Section} title="Rooms" description="Players who join the same room get each other's messages. A room script checks them first, on the platform.">
-        <${CodeBlock} title="In the game" code=${ROOM} />
+        <${CodeBlock} title="In the game, with rooms" code=${ROOM} />
       <//>`
     }
  ${app.games.dashboard.integrations

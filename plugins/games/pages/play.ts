@@ -63,10 +63,10 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins' | 'site'>, p
   return html`
     ${
       framed &&
-      html`<${PlayBar} title=${game.title} lang=${lang} by=${html`${by} ${chips}`}>
+      html`<${PlayBar} title=${game.title} lang=${lang} elsewhere=${!game.hosted} by=${html`${by} ${chips}`}>
         ${!isMaker && app.site.thingLinks.map(({ label, href }) => html`<a class="button small quiet" href=${href('game', game.slug)} rel="nofollow">${label}</a>`)}
       <//>
-      <${PlayFrame} src=${src} game=${{ ...game, lang }} isolated=${game.isolated} signIn=${signIn} covered=${game.settings.clickToStart ? href : undefined} />`
+      <${PlayFrame} src=${src} game=${{ ...game, lang }} isolated=${game.isolated} elsewhere=${!game.hosted} signIn=${signIn} covered=${game.settings.clickToStart ? href : undefined} />`
     }
     <${PlayFrameDetails}>
       ${

@@ -75,12 +75,12 @@ const mediaSection = (game: Game, path: string): View => html`
     }
     ${
       game.media.length < MOST_MEDIA &&
-      html`<form class="drop" action=${`${path}/media`} method="post" enctype="multipart/form-data" data-upload=${`/api/games/${game.id}/media`}>
-        <${Field} label="Add one" name="file" type="file" accept=".png,.jpg,.jpeg,.webp,.gif,.mp4,.webm" required hint="Choose a file, or drop it here." />
+      html`<${Form} action=${`${path}/media`} multipart><div class="drop" data-upload=${`/api/games/${game.id}/media`}>
+        <${Field} label="Picture or video" name="file" type="file" accept=".png,.jpg,.jpeg,.webp,.gif,.mp4,.webm" required hint="Choose a file, or drop it here." />
         <progress max="1" value="0" hidden aria-label="Upload"></progress>
         <p class="field-error" role="alert" hidden></p>
         <div class="form-actions"><${Button}>Upload<//></div>
-      </form>`
+      </div><//>`
     }
   <//>`
 

@@ -154,7 +154,7 @@ const Deletion = ({ player, hasPassword, problem }: PartProps): View => html`
         <p>This deletes your account, sessions, tokens and picture. Games keep data under your player id, without your name.</p>
         ${
           hasPassword
-            ? html`<${Field} label="Your password" name="password" id="delete-password" type="password" required autocomplete="current-password"
+            ? html`<${Field} label="Password, to confirm" name="password" id="delete-password" type="password" required autocomplete="current-password"
                 error=${problem?.fields.password} />`
             : html`<${Field} label=${`Enter your name, ${player.name}, to confirm`} name="confirm" required autocomplete="off"
                 error=${problem?.fields.confirm} />`

@@ -93,7 +93,7 @@ const boneLengths = (document: Document): number[] => {
 t.test('every preset moves every rig, keeps its bones as long as they were, and its feet on the ground', async (t) => {
   const models = blenderModels(t, RIGS)
   if (!models) return
-  const { ask, upload } = await startAssets(t)
+  const { ask, upload, platform } = await startAssets(t)
   for (const [name, bytes] of models) {
     const { status, body } = await upload(bytes, { title: name, visibility: 'public' })
     t.match({ status, body }, { status: 201, body: { rigged: true, animations: [] } }, name)
@@ -117,7 +117,41 @@ t.test('every preset moves every rig, keeps its bones as long as they were, and 
   }
   const first = await ask('/api/assets/mixamo/animation/walk')
   t.ok((await ask('/api/assets/mixamo/animation/walk')).body.equals(first.body), 'the same again')
+
+  await t.test('clips of an earlier version of the program go', async (t) => {
+    const { db, assets, storage } = platform.app
+    const stored =
+      "select c.preset, c.size, a.id from asset_clips c join assets a on a.id = c.asset_id where a.slug = 'mixamo'"
+    const rows = async () => (await db.query<{ preset: string; size: number; id: string }>(stored)).toSorted(byPreset)
+    const used = async () => {
+      const [row] = await db.query<{ bytes: number }>(
+        "select sum(bytes) as bytes from quota_stored_bytes where kind = 'assets'",
+      )
+      return Number(row?.bytes)
+    }
+    const blobs = async () => (await Array.fromAsync(storage.list(`assets/${before[0]?.id}/`))).length
+    const [before, bytes] = [await rows(), await used()]
+    const all = await blobs()
+    t.equal(before.length, Object.keys(PRESETS).length)
+    const age = "update asset_clips set preset = replace(preset, '@2', '@1')"
+    await db.execute(`${age} where preset = 'walk@2'`)
+    t.equal((await ask('/api/assets/mixamo/animation/walk')).status, 200)
+    t.same(await rows(), before, 'the new one takes its place')
+    t.equal(await used(), bytes)
+
+    await db.execute(age)
+    const { signal } = new AbortController()
+    await assets.clips.sweep(signal)
+    t.same(await rows(), [], 'those that nobody has requested since go too')
+    t.equal(await used(), bytes - before.reduce((sum, { size }) => sum + size, 0))
+    // Files have the time of this machine.
+    platform.clock.advance(Date.now() - platform.clock.now().getTime() + 48 * 3_600_000)
+    await assets.changes.sweep(signal)
+    t.equal(await blobs(), all - before.length)
+  })
 })
+
+const byPreset = (one: { preset: string }, other: { preset: string }) => (one.preset < other.preset ? -1 : 1)
 
 /** Returns a point a hand's breadth along a bone, which shows the rotation of a bone without children. */
 function endOf(node: Node): [number, number, number] {

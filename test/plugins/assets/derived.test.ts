@@ -11,11 +11,7 @@ import { countTriangles, inspectModel, readModel } from '../../../plugins/assets
 import { simplifyModel } from '../../../plugins/assets/models/lod.ts'
 import { drawModel } from '../../../plugins/assets/models/picture.ts'
 import { Chunk, toGlb } from '../../../plugins/assets/models/write-glb.ts'
-
-import { sheetDocument } from './models.ts'
-
-// biome-ignore lint/suspicious/noExplicitAny: tests change it freely
-type Free = any
+import { addClip, edited, type Free, sheetDocument } from './models.ts'
 
 t.test('a model with a clip keeps its own clips, extensions of others, attributes and extras', async (t) => {
   const source = edited(await person(), (gltf) => {
@@ -243,22 +239,9 @@ async function person(): Promise<Uint8Array> {
 async function interleaved(): Promise<Uint8Array> {
   const document = sheetDocument(40, 'sheet')
   const buffer = document.getRoot().listBuffers()[0] ?? null
-  const accessor = (type: 'SCALAR' | 'VEC2' | 'VEC3', numbers: number[]) =>
-    document.createAccessor().setType(type).setArray(new Float32Array(numbers)).setBuffer(buffer)
   const uvs = Array.from({ length: 41 * 41 }, (_, at) => [(at % 41) / 40, Math.floor(at / 41) / 40])
-  document.getRoot().listMeshes()[0]?.listPrimitives()[0]?.setAttribute('TEXCOORD_0', accessor('VEC2', uvs.flat()))
-  const sampler = document.createAnimationSampler().setInput(accessor('SCALAR', [0, 1]))
-  sampler.setOutput(accessor('VEC3', [0, 1, 0, 0, 2, 0]))
-  const [node = null] = document.getRoot().listNodes()
-  const channel = document.createAnimationChannel().setSampler(sampler).setTargetNode(node)
-  document.createAnimation('rise').addSampler(sampler).addChannel(channel.setTargetPath('translation'))
+  const places = document.createAccessor().setType('VEC2').setArray(new Float32Array(uvs.flat())).setBuffer(buffer)
+  document.getRoot().listMeshes()[0]?.listPrimitives()[0]?.setAttribute('TEXCOORD_0', places)
+  addClip(document)
   return new NodeIO().setVertexLayout(VertexLayout.INTERLEAVED).writeBinary(document)
-}
-
-function edited(source: Uint8Array, change: (gltf: Free) => void): Uint8Array {
-  const { gltf, binary } = readParts(source)
-  change(gltf)
-  const chunk = new Chunk()
-  if (binary) chunk.append(binary)
-  return toGlb(gltf, chunk)
 }

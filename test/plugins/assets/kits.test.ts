@@ -120,6 +120,57 @@ t.test('small faults are mended when the maker says so, and the answer says what
   t.notOk('repairs' in ((await ask(`/api/assets/${mended.body.id}`)).json() as object), 'only the upload says it')
   const sound = await upload(faulty.subarray(0, -8), { title: 'Sheet', repair: 'false' })
   t.equal(sound.status, 400, 'normals alone are a fault too')
+
+  const said = /2 vectors of NORMAL \(\/accessors\/\d\) have the length 1 now\.$/
+  const fields = { title: 'Sheet', repair: 'true', visibility: 'public' }
+  const textured = texturedSheet()
+  const normals = textured.getRoot().listMeshes()[0]?.listPrimitives()[0]?.getAttribute('NORMAL')
+  for (const at of [0, 5]) normals?.setElement(at, [0, 0, at])
+  const { json, files } = await partsOf(textured, { buffers: 'data.bin' })
+  const uri = `data:application/octet-stream;base64,${files.buffers.toString('base64')}`
+  const alone = Buffer.from(JSON.stringify({ ...json, buffers: [{ ...json.buffers[0], uri }] }))
+  t.equal((await upload(alone, { title: 'Sheet' }, 'sheet.gltf')).status, 400)
+  t.match(await upload(alone, fields, 'sheet.gltf'), { status: 201, body: { kind: 'model', repairs: [said] } })
+  const gltf = Buffer.from(JSON.stringify(json))
+  const sole = zipOf({ 'kit/sheet.gltf': gltf, 'kit/data.bin': files.buffers })
+  t.equal((await upload(sole, { title: 'Sheet' }, 'kit.zip')).status, 400)
+  t.match(await upload(sole, fields, 'kit.zip'), { status: 201, body: { kind: 'model', repairs: [said] } })
+  const pack = zipOf({ 'a.gltf': gltf, 'b.gltf': gltf, 'data.bin': files.buffers, 'c.glb': faulty })
+  const kept = await upload(pack, fields, 'kit.zip')
+  const first = /^a\.gltf: 2 vectors of NORMAL/
+  t.match(kept, { status: 201, body: { kind: 'pack', repairs: [first, /^c\.glb: 8 bytes/, /^c\.glb: 2 vectors/] } })
+  const data = (await ask(`/api/assets/${kept.body.id}/files/data.bin`)).body
+  t.equal(data.length, files.buffers.length)
+  t.notOk(data.equals(files.buffers), 'the file that both share is repaired once')
+  t.equal((await ask(`/api/assets/${kept.body.id}/files/c.glb`)).body.length, faulty.length - 8)
+})
+
+t.test('a clip whose name can’t be part of an address is refused at the upload', async (t) => {
+  const { upload, platform, owner } = await startAssets(t)
+  for (const name of ['..', '.']) {
+    const document = sheetDocument(6, 'sheet')
+    for (const clip of ['rise', name]) {
+      const accessor = (type: 'SCALAR' | 'VEC3', numbers: number[]) =>
+        document
+          .createAccessor()
+          .setType(type)
+          .setArray(new Float32Array(numbers))
+          .setBuffer(document.getRoot().listBuffers()[0] ?? null)
+      const sampler = document.createAnimationSampler().setInput(accessor('SCALAR', [0, 1]))
+      sampler.setOutput(accessor('VEC3', [0, 1, 0, 0, 2, 0]))
+      const channel = document.createAnimationChannel().setSampler(sampler).setTargetPath('translation')
+      channel.setTargetNode(document.getRoot().listNodes()[0] ?? null)
+      document.createAnimation(clip).addSampler(sampler).addChannel(channel)
+    }
+    t.match(await upload(await new NodeIO().writeBinary(document), { title: 'Sheet' }), {
+      status: 400,
+      body: { error: { code: 'invalid_model', details: [{ path: '/animations/1/name', message: `is ${name}` }] } },
+    })
+  }
+  const { body } = await upload(await new NodeIO().writeBinary(sheetDocument(6, 'sheet')), { title: 'Sheet' })
+  const program = await platform.program(owner)
+  const applied = await program.post(`/api/assets/${body.id}/animations`, { from: body.id, clip: '..' })
+  t.match(applied, { status: 400, body: { error: { message: /has no address/ } } })
 })
 
 function texturedSheet(): Document {

@@ -8,11 +8,13 @@ import draco3d from 'draco3dgltf'
 import { validateBytes } from 'gltf-validator'
 import { MeshoptDecoder, MeshoptEncoder } from 'meshoptimizer'
 import t, { type Test } from 'tap'
+import { lostIn } from '../../../plugins/assets/models/compare.ts'
+import { readParts } from '../../../plugins/assets/models/container.ts'
 import { ALL, inFull } from '../../kit/extent.ts'
 import { until } from '../../kit/until.ts'
 import { blenderModels } from './blender.ts'
 import { startAssets } from './kit.ts'
-import { confetti, mesh, sheet, surface, tiledSheet, wave } from './models.ts'
+import { addClip, confetti, edited, type Free, mesh, sheet, surface, tiledSheet, wave } from './models.ts'
 
 async function decoders(): Promise<NodeIO> {
   await MeshoptDecoder.ready
@@ -106,6 +108,36 @@ t.test('a part whose shape would change stays as it is, and the others become li
   const shared = await io.readBinary((await ask('/api/assets/shared/file?variant=lod')).body)
   const [, part] = shared.getRoot().listMeshes()[0]?.listPrimitives() ?? []
   t.equal(part?.getAttribute('POSITION')?.getCount(), 3000, 'of the list that it shared, what it draws')
+})
+
+t.test('a lighter form of a model with Draco keeps VRM, animation pointers, and parts as they are', async (t) => {
+  const io = await decoders()
+  const { ask, upload, platform } = await sharedAssets()
+  const document = await io.readBinary(await mesh([wave(60), confetti(1000)]))
+  addClip(document)
+  await document.transform(draco())
+  const source = edited(await io.writeBinary(document), (gltf) => {
+    gltf.extensionsUsed.push('VRM', 'KHR_animation_pointer')
+    gltf.extensions = { VRM: { humanoid: { humanBones: [{ bone: 'hips', node: 0 }] } } }
+    const target = { path: 'pointer', extensions: { KHR_animation_pointer: { pointer: '/nodes/0/translation' } } }
+    gltf.animations[0].channels.push({ sampler: 0, target })
+  })
+  t.equal((await upload(source, { title: 'packed', visibility: 'public' })).status, 201)
+  const { lod } = await served(t, { ask, platform, io }, 'packed', Buffer.from(source))
+  t.ok(lod && lod.triangles < 8200 / 2, `${lod?.triangles} triangles`)
+  const made = (await ask('/api/assets/packed/file?variant=lod')).body
+  t.same(lostIn(source, made), [])
+  const [before, after] = [readParts(source), readParts(made)]
+  for (const part of ['extensions', 'animations', 'nodes', 'materials', 'extensionsRequired']) {
+    t.same((after.gltf as Free)[part], (before.gltf as Free)[part], part)
+  }
+  const dataOf = ({ gltf, binary }: typeof before, part: number) => {
+    const { bufferView } = (gltf.meshes as Free)[0].primitives[part].extensions.KHR_draco_mesh_compression
+    const { byteOffset = 0, byteLength = 0 } = gltf.bufferViews?.[bufferView] ?? {}
+    return Buffer.from(binary?.subarray(byteOffset, byteOffset + byteLength) ?? [])
+  }
+  t.ok(dataOf(after, 0).length < dataOf(before, 0).length * 0.6, 'the part with fewer triangles is compressed too')
+  t.ok(dataOf(after, 1).equals(dataOf(before, 1)), 'the other one is the same')
 })
 
 t.test('the record says why there is no lighter form', async (t) => {

@@ -3,6 +3,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Document, NodeIO } from '@gltf-transform/core'
 import { KHRTextureBasisu } from '@gltf-transform/extensions'
+import { readParts } from '../../../plugins/assets/models/container.ts'
+import { Chunk, toGlb } from '../../../plugins/assets/models/write-glb.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: tests change it freely
+export type Free = any
 
 /** Returns a wavy sheet of `2 * n * n` triangles, with normals, as a GLB. */
 export async function sheet(n = 10, { name = 'sheet' } = {}): Promise<Buffer> {
@@ -136,4 +141,25 @@ export function sheetDocument(n: number, name: string): Document {
   const node = document.createNode(name).setMesh(document.createMesh(name).addPrimitive(primitive))
   document.createScene().addChild(node)
   return document
+}
+
+/** Adds a clip that moves the first node. */
+export function addClip(document: Document): void {
+  const buffer = document.getRoot().listBuffers()[0] ?? null
+  const accessor = (type: 'SCALAR' | 'VEC3', numbers: number[]) =>
+    document.createAccessor().setType(type).setArray(new Float32Array(numbers)).setBuffer(buffer)
+  const sampler = document.createAnimationSampler().setInput(accessor('SCALAR', [0, 1]))
+  sampler.setOutput(accessor('VEC3', [0, 1, 0, 0, 2, 0]))
+  const [node = null] = document.getRoot().listNodes()
+  const channel = document.createAnimationChannel().setSampler(sampler).setTargetNode(node)
+  document.createAnimation('rise').addSampler(sampler).addChannel(channel.setTargetPath('translation'))
+}
+
+/** Changes the JSON of a glTF binary. */
+export function edited(source: Uint8Array, change: (gltf: Free) => void): Uint8Array {
+  const { gltf, binary } = readParts(source)
+  change(gltf)
+  const chunk = new Chunk()
+  if (binary) chunk.append(binary)
+  return toGlb(gltf, chunk)
 }

@@ -1,4 +1,7 @@
 // The keyboard of the play page belongs to the game, and its frame may ask for what games need. In Chromium.
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import type { Frame, Page } from 'playwright-core'
 import t from 'tap'
 import { openBrowser, openPage } from '../../kit/browser.ts'
@@ -17,6 +20,11 @@ const FILES = {
   'long.html': page('<p style="height: 5000px">Long</p><input aria-label="Name">'),
 }
 const GAME_KEYS = ['ArrowDown', 'Space', 'ArrowRight', 'PageDown', 'End', 'ArrowUp']
+
+const KEEPS_KEYS = `<script>
+  for (const name of ['keydown', 'keyup'])
+    addEventListener(name, (event) => { event.preventDefault(); event.stopImmediatePropagation() }, true)
+</script>`
 
 /** What the frame may use or ask for, and what it may not. */
 const ALLOWED = [
@@ -112,17 +120,45 @@ t.test('the keyboard of the play page belongs to the game', { timeout: timeLimit
   t.equal(await page.evaluate('scrollY'), 0)
 })
 
+t.test('a game on another server gets the keyboard from the player, and may give it back', async (t) => {
+  const browser = await openBrowser(t)
+  if (!browser) return
+  const server = createServer((_request, response) =>
+    response.writeHead(200, { 'content-type': 'text/html' }).end(page(`<input aria-label="Name">${KEEPS_KEYS}`)),
+  ).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const url = `http://elsewhere.localhost:${(server.address() as AddressInfo).port}`
+  const platform = await startPlatform(t, { listen: true })
+  const owner = await platform.signUp()
+  const game = await platform.game(owner, { url, settings: { embedded: true } })
+  const { page: play } = await openPage(browser, { viewport: { width: 1280, height: 800 } })
+  await play.goto(`${platform.portal}/games/${game.slug}`)
+  const frame = await frameOf(play, url)
+  await frame.waitForLoadState()
+  await play.waitForLoadState()
+  t.match(await play.locator('#play-keys').textContent(), /F6 leaves it/)
+  t.ok(await focused(play, 'BODY'), 'it could keep the keyboard, so it does not get it at once')
+  const about = play.getByRole('link', { name: 'About', exact: true })
+  await until(async () => {
+    await play.keyboard.press('Tab')
+    return about.evaluate((link) => link === document.activeElement)
+  })
+  t.notOk(await focused(play, 'IFRAME'), 'what leads past the game stands before it')
+  await play.evaluate('document.activeElement.blur()')
+  await play.keyboard.press('ArrowDown')
+  t.ok(await until(() => focused(play, 'IFRAME')), 'one of its keys gives it the keyboard')
+  await frame.evaluate(`window.top.postMessage({ type: 'service:leave' }, '${platform.portal}')`)
+  t.ok(await until(() => about.evaluate((link) => link === document.activeElement)))
+})
+
 t.test('a game that keeps all keys lets the keyboard out, and has the space that there is', async (t) => {
   const browser = await openBrowser(t)
   if (!browser) return
   const platform = await startPlatform(t, { listen: true })
   const owner = await platform.signUp()
   const game = await platform.game(owner)
-  const keeps = `<script>
-    for (const name of ['keydown', 'keyup'])
-      addEventListener(name, (event) => { event.preventDefault(); event.stopImmediatePropagation() }, true)
-  </script>`
-  const files = { 'index.html': page(`<input aria-label="Name"><iframe srcdoc="<p>Part"></iframe>${keeps}`) }
+  const files = { 'index.html': page(`<input aria-label="Name"><iframe srcdoc="<p>Part"></iframe>${KEEPS_KEYS}`) }
   await deploy(platform, await platform.program(owner), game.id, files)
   const player = await platform.signUp()
   const { page: play } = await signedIn(browser, platform.portal, player, { viewport: { width: 1280, height: 800 } })

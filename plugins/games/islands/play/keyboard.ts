@@ -6,15 +6,19 @@ const GAME_KEYS = new Set(['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight', ' 
 /**
  * Gives the keyboard to the game: when it has loaded, and when one of its keys is pressed where nothing else has the
  * focus. While the game is to be seen, its keys don't scroll the page under it.
+ *
+ * @param atLoad not for a game on another server, which may keep the keyboard, and whose keys this page does not see
  */
-export function giveKeyboardTo(frame: HTMLIFrameElement): void {
+export function giveKeyboardTo(frame: HTMLIFrameElement, { atLoad }: { atLoad: boolean }): void {
   const give = () => {
     // Only the empty document before the game is accessible. The game would not get the keyboard from it.
     if (isFree() && frame.contentDocument === null) frame.focus({ preventScroll: true })
   }
-  frame.addEventListener('load', give)
-  // The frame may have loaded before this script.
-  if (document.readyState === 'complete') give()
+  if (atLoad) {
+    frame.addEventListener('load', give)
+    // The frame may have loaded before this script.
+    if (document.readyState === 'complete') give()
+  }
   document.addEventListener('keydown', (event) => {
     const { key, ctrlKey, altKey, metaKey } = event
     if (!GAME_KEYS.has(key) || ctrlKey || altKey || metaKey || !isFree() || !isInView(frame)) return
