@@ -45,8 +45,8 @@ export default [
   {
     name: 'a game with a cover is loaded before it is started',
     in: 'plugins/games',
-    find: '} else if (place) open(place)',
-    replace: '}\nif (place) open(place)',
+    find: '} else if (place) open(place, {',
+    replace: '}\nif (place) open(place, {',
     tests: ['plugins/games/cover'],
   },
 ]
