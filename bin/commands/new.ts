@@ -1,7 +1,7 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
-import { findStarter, STARTERS } from '../../plugins/starters/catalog.ts'
+import { featuresOf, findStarter, STARTERS } from '../../plugins/starters/catalog.ts'
 import { type Client, type ClientOptions, runClient } from '../client.ts'
 import type { Installation } from '../installation.ts'
 
@@ -68,7 +68,8 @@ async function run({ terminal, cwd }: Client, dir: string, { starter: name, titl
     throw new CliError(`${dir} can't be written: ${fileReason(error)}.`)
   }
   const { boards, room } = starter
-  await writeProject(folder, { folder: '.', ...(room ? { room } : {}), ...(boards ? { boards } : {}) })
+  const described = { ...(room ? { room } : {}), ...(boards ? { boards } : {}), features: featuresOf(starter) }
+  await writeProject(folder, { folder: '.', ...described })
   const paths = [...files.map(({ path }) => path), PROJECT_FILE]
   terminal.result({ folder, starter: name, title: title ?? starter.title, files: paths }, () => {
     const at = relative(cwd, folder) || '.'

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import { NotFound } from '../../core/errors.ts'
 import type { Game } from '../games/index.ts'
-import { findStarter } from './catalog.ts'
+import { featuresOf, findStarter } from './catalog.ts'
 import { filesOf, type StarterFile } from './files.ts'
 
 type Parts = Pick<FastifyInstance, 'deploys' | 'games' | 'scores'>
@@ -29,7 +29,8 @@ export class Starters {
     const { games, scores } = this.#parts
     const files = await filesOf(starter, title)
     const { summary: description, tags, boards = [], room } = starter
-    const game = await games.create(playerId, { title: title ?? starter.title, description, tags })
+    const features = featuresOf(starter)
+    const game = await games.create(playerId, { title: title ?? starter.title, description, tags, features })
     try {
       for (const { id, ...fields } of boards) await scores.boards.put(game.id, id, fields)
       const message = `From the starter ${name}`

@@ -23,6 +23,7 @@ t.test('new writes a game with its title, and says what next', async (t) => {
   t.same(JSON.parse(readFileSync(join(cwd, 'boat/gameyard.json'), 'utf8')), {
     folder: '.',
     boards: findStarter('canvas')?.boards,
+    features: { inputs: ['touch', 'keyboard', 'mouse', 'gamepad'], players: ['single'], languages: ['en'] },
   })
 })
 

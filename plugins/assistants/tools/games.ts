@@ -38,7 +38,7 @@ export const gameTools = defineTools([
     title: 'Change a game',
     route: 'PATCH /api/games/:id',
     description:
-      'Changes the named fields of a game: title, description, tags, visibility, slug, url (the game then lives at that site, and players are sent there), settings. Other fields keep their value.',
+      'Changes the named fields of a game: title, description, tags, features (input, players, languages, orientation, accessibility), visibility, slug, url (the game then lives at that site, and players are sent there), settings. Other fields keep their value.',
     effect: 'replaces',
     repeatable: true,
     confirm: ({ id, visibility, slug, url, playable }) =>

@@ -120,7 +120,7 @@ const deletedColumns = (after: string | undefined, refused: RefusedDeletion | un
       const again = refused?.id === game.id ? refused : undefined
       return html`<span class="row">
         <${Form} action="/games/restore"><${Button} small name="game" value=${game.id} label=${`Restore ${game.title}`}>Restore<//><//>
-        <${Confirm} small label="Delete for good" name=${`Delete ${game.title} for good`} action="/games/erase" open=${again !== undefined}>
+        <${Confirm} small label="Delete for good" name=${`Delete for good: ${game.title}`} action="/games/erase" open=${again !== undefined}>
           <p><strong>${gameTitle(game)}</strong> can't be brought back then. Its files, saves, scores and statistics go with it.</p>
           <input type="hidden" name="game" value=${game.id} />
           ${after && html`<input type="hidden" name="after" value=${after} />`}

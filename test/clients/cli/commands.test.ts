@@ -376,6 +376,7 @@ inFull(t)?.test('a new game without a platform is made there by its first deploy
   const file = join(cwd, 'boat/gameyard.json')
   const written = JSON.parse(readFileSync(file, 'utf8'))
   t.match(written, { gameId: first.game.id, folder: '.', baseUrl: server.portal, boards: [{ id: 'lanterns' }] })
+  t.match((await json('games', 'get', 'river-boat')).features, { inputs: ['touch', 'keyboard', 'mouse', 'gamepad'] })
   const { body } = await ask('GET', `${server.portal}/api/games/river-boat/boards/lanterns/scores`)
   t.match(body, { board: { title: 'Most lanterns' } }, 'the board of the starter exists')
   t.match(await json('deploy', 'boat'), { created: false, uploaded: 0 }, 'from then on the file names the game')
