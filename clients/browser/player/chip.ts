@@ -12,6 +12,7 @@ a, summary, button { font: inherit; display: inline-flex; align-items: center; g
 summary::-webkit-details-marker { display: none }
 .act { padding: 8px 16px; background: var(--auth-widget-accent, light-dark(#c2410c, #ff8a4c));
   color: var(--auth-widget-accent-color, light-dark(#fff, #1b0d04)) }
+.act, summary, .menu { outline: 1px solid transparent }
 summary { padding: 4px 14px 4px 4px }
 summary, .menu { background: var(--auth-widget-background, light-dark(#fff, #1c1f26));
   color: var(--auth-widget-color, light-dark(#1d1b16, #f1eee7));

@@ -14,6 +14,7 @@ const STYLE = `
 [part~=me] { background: color-mix(in srgb, currentcolor 18%, transparent); font-weight: 600 }
 [part~=rank] { text-align: end; font-variant-numeric: tabular-nums; opacity: .75 }
 [part~=name] { overflow-wrap: anywhere; min-width: 0 }
+@media (max-width: 560px) { [part~=name] { overflow: hidden; text-overflow: ellipsis; white-space: nowrap } }
 [part~=score] { font-variant-numeric: tabular-nums; text-align: end; white-space: nowrap }
 [part~=gap] { text-align: center; opacity: .6 }
 [part~=note] { margin: 0; opacity: .75 }`

@@ -45,7 +45,13 @@ const theme = EditorView.theme({
     borderRadius: '6px',
   },
   '.cm-tooltip': { color: 'var(--ink)', backgroundColor: 'var(--raised)', border: '1px solid var(--line)' },
-  '.cm-tooltip-autocomplete > ul > li[aria-selected]': { color: 'var(--act-ink)', backgroundColor: 'var(--act)' },
+  '.cm-tooltip-autocomplete > ul > li[aria-selected]': {
+    color: 'var(--act-ink)',
+    backgroundColor: 'var(--act)',
+    // Forced colours replace the background, and show this.
+    outline: '2px solid transparent',
+    outlineOffset: '-2px',
+  },
   '.cm-completionDetail': { fontStyle: 'normal', marginLeft: '0.8em' },
 })
 
