@@ -85,6 +85,10 @@ const playAndLeave: Journey = async (_t, world) => {
   await page.press('Enter')
   await keyboard.press('Open on its own')
   await page.waitForUrl(({ hostname }) => hostname.startsWith(world.slug))
+  await page.see('h1')
+  await page.evaluate('void setTimeout(() => history.back())')
+  // Puppeteer takes no notice of the address of a page that Firefox has kept.
+  await page.waitFor(`location.pathname === '/games/${world.slug}' && document.querySelector('.play iframe') !== null`)
 }
 
 const publish: Journey = async (_t, world) => {
