@@ -1,6 +1,20 @@
 /** Mistakes in the configuration, in backups, and in what a host runs. */
 export default [
   {
+    name: 'a thread that the system refuses is a mistake of the server',
+    in: 'core/jobs',
+    find: "if ((error as NodeJS.ErrnoException).code !== 'ERR_WORKER_INIT_FAILED') throw error",
+    replace: 'if (error) throw error',
+    tests: ['system/control-groups'],
+  },
+  {
+    name: 'a thread is started with the last memory of the control group',
+    in: 'core/jobs',
+    find: 'if (threadState.memoryShort) throw refusal()',
+    replace: '',
+    tests: ['system/control-groups'],
+  },
+  {
     name: 'the rules of a plugin are found at the start only',
     in: 'config',
     find: 'if (enabled) checkPart(findings,',

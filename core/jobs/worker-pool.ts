@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
-import { type Transferable, Worker } from 'node:worker_threads'
+import type { Transferable, Worker } from 'node:worker_threads'
+import { startWorker } from './start-worker.ts'
 import { TaskQueue } from './task-queue.ts'
 import { newTerminationGate, terminate } from './termination.ts'
 
@@ -73,6 +74,7 @@ export class WorkerPool<Task, Answer> {
 
   /**
    * @throws WorkTookTooLong after `longestMs`
+   * @throws ThreadsExhausted when no thread can be started
    * @throws the signal's reason, Node's error when the thread crashes, or an error saying that the process stops
    */
   async run(task: Task, { owner, background = false, ...options }: WorkOptions = {}): Promise<Answer> {
@@ -139,7 +141,7 @@ export class WorkerPool<Task, Answer> {
     if (this.#closed) throw new Error('the process stops')
     const resourceLimits = heapMb === undefined ? {} : { maxOldGenerationSizeMb: heapMb }
     const terminationGate = newTerminationGate()
-    const worker = new Worker(text, { eval: true, name, resourceLimits, workerData: { terminationGate } })
+    const worker = startWorker(text, { name, resourceLimits, workerData: { terminationGate } })
     // A later task notices that an idle worker has failed.
     worker.on('error', () => {})
     this.#workers.set(worker, terminationGate)

@@ -27,11 +27,13 @@ export async function runProcess(run: BlenderRun, options: SandboxOptions, slot:
     '/job/out',
   ]
   const program = ['/bin/sh', '-c', STREAMING, 'sh', ...artifacts, '--', ...limitCommand(options, limits), ...blender]
-  const child = spawn(sandbox.command, ['--info-fd', '4', ...sandbox.args, ...program], {
-    ...sandbox.spawn,
-    env: {},
-    stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
-  })
+  const child = await started(() =>
+    spawn(sandbox.command, ['--info-fd', '4', ...sandbox.args, ...program], {
+      ...sandbox.spawn,
+      env: {},
+      stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
+    }),
+  )
   lowerPriority(child.pid)
   const [input, , , output, info] = child.stdio as [Writable, unknown, unknown, Readable, Readable]
   const kill = killerOf(child, info)
@@ -78,15 +80,28 @@ export async function runProcess(run: BlenderRun, options: SandboxOptions, slot:
       throw new ExecutorUnavailable(complaint.trim() || String(sent ?? 'the sandbox did not start.'))
     if (taken instanceof Error) return { ending: 'exited', code: code || 1, artifacts: [] }
     return { ending: 'exited', code: code ?? (killedBy ? 128 : 1), artifacts: taken }
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new ExecutorUnavailable('bwrap is gone.')
-    throw error
   } finally {
     clearTimeout(timer)
     clearInterval(watching)
     forget()
     kill()
     await ended.catch(() => {})
+  }
+}
+
+/** @throws ExecutorUnavailable when the program is missing, or the system starts no more processes */
+async function started(start: () => ChildProcess): Promise<ChildProcess> {
+  try {
+    const child = start()
+    if (child.pid === undefined) throw (await once(child, 'error'))[0]
+    return child
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new ExecutorUnavailable(
+      code === 'ENOENT'
+        ? 'bwrap is gone.'
+        : `the system starts no more programs (${code}); see TasksMax and MemoryMax.`,
+    )
   }
 }
 

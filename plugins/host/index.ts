@@ -7,6 +7,7 @@ import { logPages } from './pages/log.ts'
 import { overviewPages } from './pages/overview.ts'
 import { storagePages } from './pages/storage.ts'
 import { StorageUse } from './storage-usage.ts'
+import { THREAD_WATCH_MS, ThreadWatch } from './thread-watch.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -24,7 +25,10 @@ export default definePlugin({ name: 'host', dependencies: ['oauth-idp'] }, async
   app.addHook('onReady', () => watch.look())
   const descriptors = new DescriptorWatch(app)
   const descriptorTimer = setInterval(() => void descriptors.look(), DESCRIPTOR_WATCH_MS).unref()
+  const threads = new ThreadWatch(app)
+  const threadTimer = setInterval(() => void threads.look(), THREAD_WATCH_MS).unref()
   app.addHook('onClose', async () => {
+    clearInterval(threadTimer)
     clearInterval(timer)
     clearInterval(descriptorTimer)
   })

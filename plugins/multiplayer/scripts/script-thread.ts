@@ -1,4 +1,5 @@
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
+import { startWorker } from '../../../core/jobs/start-worker.ts'
 import { type Failure, type FromThread, type OpenRoom, type ToThread, type Usage, WATCH } from './protocol.ts'
 
 /** A room whose script runs in a thread. */
@@ -62,12 +63,12 @@ export class ScriptThread {
    * @param program the text of workers/script-sandbox.ts
    * @param callMs the longest call
    * @param onGone called once, when the thread has ended by itself or was ended, with the room that was to blame
+   * @throws ThreadsExhausted
    */
   constructor(program: string, callMs: number, onGone: (thread: ScriptThread, blamed: ThreadRoom | undefined) => void) {
     this.#callMs = callMs
     this.#onGone = onGone
-    this.#worker = new Worker(program, {
-      eval: true,
+    this.#worker = startWorker(program, {
       name: 'room scripts',
       resourceLimits: HEAP,
       workerData: this.#watch.buffer,
