@@ -124,7 +124,7 @@ export class Identity {
     const appsContext = { db, clock, events, log: app.log, lan: !origins.secure, suspendedClients }
     this.apps = new Apps({ ...appsContext, applicationsPerPlayer })
     this.pageOrigins = new PageOrigins({ db, clock, events })
-    this.signIns = new SignIns({ db, clock, log: app.log })
+    this.signIns = new SignIns({ db, clock, log: app.log, players: this.players })
     for (const kind of secretKinds({ db, clock })) this.liveSecrets.add(kind)
     this.builtins = new BuiltinClients(this.apps)
     const shared = { db, clock, players: this.players, suspendedClients }

@@ -66,6 +66,7 @@ async function sendEverything(t: Test, config?: Record<string, unknown>) {
   let asked = 0
   const compare = async (name: string, playerId: string, end: End, status: number) => {
     t.equal(state.next, null, `${name}: the account ended`)
+    await app.identity.signIns.flush()
     const rows = await rowsOf(app, playerId)
     for (const [table, count] of Object.entries(rows))
       if (count > (state.left[table] ?? 0)) wrong.push(`${name}, ${end}: ${status}, a row in ${table}`)
@@ -131,6 +132,8 @@ async function saveInGame(t: Test, config: Record<string, unknown> = {}) {
     state.next = { playerId: player.id, end }
     t.equal((await player.put('/__service/saves/slot', '{}', { host, headers })).status, 401, `a save: ${end}`)
     t.equal(state.next, null)
+    // The sign-in to the game is counted later.
+    await platform.app.identity.signIns.flush()
     t.same(await rowsOf(platform.app, player.id), state.left)
     const other = await platform.signUp()
     await signInTo(other, host)

@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../../../core/clock.ts'
-import { type Database, deleteInBatches } from '../../../core/data/database.ts'
+import { type Database, deleteInBatches, type Statements } from '../../../core/data/database.ts'
+import type { Players } from '../players/players.ts'
 import { fieldError } from '../players/profile.ts'
 
 const FLUSH_MS = 2000
@@ -11,6 +12,7 @@ const MOST_DAYS = 366
 /** One year, and one month to export the complete year. */
 const KEPT_DAYS = 400
 const CLIENTS_AT_ONCE = 50
+const PLAYERS_AT_ONCE = 500
 
 /** The sign-ins of one day to an application. */
 export interface SignInDay {
@@ -37,11 +39,23 @@ export class SignIns {
   readonly #db: Database
   readonly #clock: Clock
   readonly #log: FastifyBaseLogger
+  readonly #players: Pick<Players, 'lockPresent'>
   #counts = new Map<string, SignInCount>()
   #timer: NodeJS.Timeout | null = null
 
-  constructor({ db, clock, log }: { db: Database; clock: Clock; log: FastifyBaseLogger }) {
+  constructor({
+    db,
+    clock,
+    log,
+    players,
+  }: {
+    db: Database
+    clock: Clock
+    log: FastifyBaseLogger
+    players: Pick<Players, 'lockPresent'>
+  }) {
     this.#db = db
+    this.#players = players
     this.#clock = clock
     this.#log = log
   }
@@ -71,13 +85,27 @@ export class SignIns {
     // All nodes write in the same order, which prevents deadlocks.
     counts.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
     try {
-      await this.#db.groupCommit(async ({ execute }) => {
-        for (const { clientId, date, playerId, count } of counts) await execute(ADD, [clientId, date, playerId, count])
+      await this.#db.groupCommit(async (statements) => {
+        // An account may have ended since. Nothing is written that names its player.
+        const present = await this.#presentOf(statements, counts)
+        for (const { clientId, date, playerId, count } of counts) {
+          if (present.has(playerId)) await statements.execute(ADD, [clientId, date, playerId, count])
+        }
       })
     } catch (error) {
       for (const count of counts) this.#add(count)
       throw error
     }
+  }
+
+  async #presentOf(statements: Statements, counts: readonly SignInCount[]): Promise<ReadonlySet<string>> {
+    const ids = [...new Set(counts.map(({ playerId }) => playerId))].sort()
+    const present = new Set<string>()
+    for (let from = 0; from < ids.length; from += PLAYERS_AT_ONCE) {
+      const some = await this.#players.lockPresent(statements, ids.slice(from, from + PLAYERS_AT_ONCE))
+      for (const id of some) present.add(id)
+    }
+    return present
   }
 
   /** Deletes counts that are more than 400 days old. */

@@ -124,7 +124,7 @@ t.test('a new title renames the OAuth application, and a new secret ends the old
   t.equal((await (await platform.program(other)).post(`/api/games/${game.id}/secret`)).status, 404)
   t.equal((await (await platform.program(player, ['games:read'])).post(`/api/games/${game.id}/secret`)).status, 403)
   const page = await player.submit('/games/before/integrate/secret', {})
-  const [, shown = ''] = /client secret">(svc_secret_[\w-]+)</.exec(page.text) ?? []
+  const [, shown = ''] = /client secret"><code>(svc_secret_[\w-]+)</.exec(page.text) ?? []
   t.ok(apps.hasSecret(await row(), shown), 'the page shows the one it made')
   t.equal(page.headers['cache-control'], 'no-store')
   t.notMatch((await player.get('/games/before/integrate')).text, /svc_secret/, 'once')

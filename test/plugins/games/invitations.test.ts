@@ -10,7 +10,7 @@ t.test('who opens the invitation link of a private game may play it, until it is
   const game = await platform.game(owner, { title: 'Secret', visibility: 'private' })
   const settings = '/games/secret/settings'
   const linkIn = (text: string) =>
-    /invitation link">http:\/\/localhost:8080(\/games\/secret\/join\/[\w-]{22})</.exec(text)?.[1]
+    /invitation link"><code>http:\/\/localhost:8080(\/games\/secret\/join\/[\w-]{22})</.exec(text)?.[1]
   t.equal(linkIn((await owner.get(settings)).text), undefined, 'there is none by itself')
   await owner.submit(`${settings}/invitations`, { do: 'renew' })
   const link = linkIn((await owner.get(settings)).text) ?? ''

@@ -1,0 +1,82 @@
+import { type Command, Option } from 'commander'
+import type { MemberRole } from '../../clients/cli/members.ts'
+import { type Client, type ClientOptions, runClient, withClientOptions } from '../client.ts'
+import type { Installation } from '../installation.ts'
+
+/**
+ * Configures `gameyard games members`, `invite` and `leave`: who makes and tests a game.
+ *
+ * @param chosen returns the id of the target game
+ */
+export function configureMembers(
+  games: Command,
+  installation: Installation,
+  chosen: (client: Client, named: string | undefined) => Promise<{ game: { id: string } }>,
+): void {
+  const command = (name: string, summary: string, description: string) =>
+    withClientOptions(games.command(name))
+      .summary(summary)
+      .description(description)
+      .argument('[game]', 'slug or id; default: that of gameyard.json')
+  const run = (
+    game: string | undefined,
+    options: ClientOptions,
+    work: (client: Client, gameId: string) => Promise<void>,
+  ) => runClient(options, installation, async (client) => work(client, (await chosen(client, game)).game.id))
+
+  command(
+    'members',
+    'list who makes and tests a game',
+    'Lists the owner, the makers and the testers of a game.',
+  ).action((game: string | undefined, options: ClientOptions) => run(game, options, list))
+  command(
+    'invite',
+    'let others make or test a game',
+    'Creates a link. Everybody who opens it within 14 days, up to 20 players, becomes a maker or a tester of the game.',
+  )
+    .addOption(new Option('--role <role>', 'what they may do').choices(['maker', 'tester']).default('maker'))
+    .option('--player <id>', 'invite this player alone')
+    .addHelpText('after', '\nExample:\n  gameyard games invite duo --role tester')
+    .action((game: string | undefined, options: ClientOptions & { role: MemberRole; player?: string }) =>
+      run(game, options, (client, gameId) => invite(client, gameId, options)),
+    )
+  command(
+    'leave',
+    'leave a game of another player',
+    'Ends your part in a game that another player owns. What you deployed stays.',
+  ).action((game: string | undefined, options: ClientOptions) => run(game, options, leave))
+}
+
+const load = async (client: Client) => Promise.all([client.api(), import('../../clients/cli/members.ts')])
+
+async function list(client: Client, gameId: string): Promise<void> {
+  const [api, { listMembers }] = await load(client)
+  const members = await listMembers(api, gameId)
+  const { terminal } = client
+  terminal.result({ members }, () =>
+    terminal.table(
+      ['PLAYER', 'ROLE', 'SINCE', 'ID'],
+      members.map(({ player, role, since }) => [player.name, role, since?.slice(0, 10) ?? 'unknown', player.id]),
+    ),
+  )
+}
+
+async function invite(
+  client: Client,
+  gameId: string,
+  { role, player }: { role: MemberRole; player?: string },
+): Promise<void> {
+  const [api, { invite: create }] = await load(client)
+  const invitation = await create(api, gameId, role, player)
+  const { url, usesLeft, expiresAt } = invitation
+  client.terminal.result(
+    invitation,
+    () => `${url}\nFor ${usesLeft} ${usesLeft === 1 ? 'player' : 'players'}, until ${expiresAt.slice(0, 10)}.`,
+  )
+}
+
+async function leave(client: Client, gameId: string): Promise<void> {
+  const [api, { leaveGame }] = await load(client)
+  await leaveGame(api, gameId)
+  client.terminal.result({ left: gameId }, () => 'You are no longer in this game.')
+}
