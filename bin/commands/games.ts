@@ -6,6 +6,7 @@ import type { Installation } from '../installation.ts'
 import { configureActivity } from './games-activity.ts'
 import { configureBoards } from './games-boards.ts'
 import { configureDomains } from './games-domains.ts'
+import { configureMembers } from './games-members.ts'
 
 interface Fields {
   title?: string
@@ -142,6 +143,7 @@ Examples:
   }
 
   configureActivity(games, installation, chosenGame)
+  configureMembers(games, installation, chosenGame)
   configureDomains(games, installation, chosenGame)
   configureBoards(games, installation, chosenGame)
 }

@@ -13,7 +13,7 @@ import { readGames } from './read-games.ts'
 import { mustStillBeOpen, mustStillMay, mustStillPlay } from './recheck.ts'
 import { isReady } from './record.ts'
 import type { Game } from './schemas.ts'
-import { isShown } from './visibility.ts'
+import { isShown, MADE } from './visibility.ts'
 
 declare module '../../core/events.ts' {
   interface DomainEvents {
@@ -42,10 +42,6 @@ export type GamesParts = Pick<
 
 /** The dependencies of lookups. A shell command has only these. */
 export type LookupParts = Pick<GamesParts, 'db' | 'clock' | 'events' | 'origins'>
-
-/** The ids of the games that a player makes, as the owner or beside them; the player's id twice. */
-const MADE = `select id from games where owner_id = ?
-  union all select game_id from game_members where player_id = ? and role = 'maker'`
 
 /**
  * Finds games, and announces their changes. There are four views of games: `isShown`, `shown` and `shownIn` of everybody
@@ -275,7 +271,7 @@ export class GameLookup {
     { limit, cursor }: PageQuery,
     { deleted = false } = {},
   ): Promise<{ games: Game[]; nextCursor: string | null }> {
-    const [made, values] = deleted ? ['g.owner_id = ?', [playerId]] : [`g.id in (${MADE})`, [playerId, playerId]]
+    const [made, values] = deleted ? ['g.owner_id = ?', [playerId]] : [MADE, [playerId, playerId]]
     const games = await readGames(this.#parts, {
       where: `${made}${cursor ? ' and g.id < ?' : ''}`,
       order: 'g.id desc',

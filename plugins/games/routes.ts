@@ -7,15 +7,17 @@ import {
   Analytics,
   AnalyticsQuery,
   Appeal,
+  CatalogList,
   CatalogQuery,
   CreatedGame,
   DESCRIPTION_LENGTH,
   DeletionQuery,
-  Game,
+  type Game,
   GameChanges,
   GameList,
   GameOauth,
   GameParams,
+  MemberGame,
   MyGamesQuery,
   NewGame,
 } from './schemas.ts'
@@ -26,6 +28,8 @@ const reads = { auth: { scope: 'games:read', accepts } } as const
 const writes = { auth: { scope: 'games:write', accepts } } as const
 
 export const routes: Routes = async (app) => {
+  const { members } = app.games
+  const describe = (request: FastifyRequest, game: Game) => members.describeOne(callerOf(request).playerId, game)
   const idOf = (request: FastifyRequest) => (request.params as { id: string }).id
   /** The caller is checked before the body is read. Another player's game counts as not found. */
   const made = async (request: FastifyRequest) => {
@@ -67,8 +71,10 @@ export const routes: Routes = async (app) => {
       },
     },
     async (request) => {
-      const { deleted, ...page } = request.query
-      return app.games.list(callerOf(request).playerId, page, { deleted })
+      const { deleted, ...query } = request.query
+      const { playerId } = callerOf(request)
+      const { games, nextCursor } = await app.games.list(playerId, query, { deleted })
+      return { games: await members.describe(playerId, games), nextCursor }
     },
   )
 
@@ -77,9 +83,9 @@ export const routes: Routes = async (app) => {
     {
       config: reads,
       constraints,
-      schema: { summary: 'One of your games', tags: ['games'], params: GameParams, response: { 200: Game } },
+      schema: { summary: 'One of your games', tags: ['games'], params: GameParams, response: { 200: MemberGame } },
     },
-    async (request) => app.games.mustMake(callerOf(request).playerId, request.params.id),
+    async (request) => describe(request, await app.games.mustMake(callerOf(request).playerId, request.params.id)),
   )
 
   app.patch(
@@ -94,10 +100,11 @@ export const routes: Routes = async (app) => {
         tags: ['games'],
         params: GameParams,
         body: GameChanges,
-        response: { 200: Game },
+        response: { 200: MemberGame },
       },
     },
-    async (request) => app.games.update(callerOf(request).playerId, request.params.id, request.body),
+    async (request) =>
+      describe(request, await app.games.update(callerOf(request).playerId, request.params.id, request.body)),
   )
 
   app.delete(
@@ -135,10 +142,11 @@ export const routes: Routes = async (app) => {
         summary: 'Restore a deleted game, within 30 days',
         tags: ['games'],
         params: GameParams,
-        response: { 200: Game },
+        response: { 200: MemberGame },
       },
     },
-    async (request) => app.games.deletion.restore(callerOf(request).playerId, request.params.id),
+    async (request) =>
+      describe(request, await app.games.deletion.restore(callerOf(request).playerId, request.params.id)),
   )
 
   app.post(
@@ -179,10 +187,13 @@ export const routes: Routes = async (app) => {
         tags: ['games'],
         params: GameParams,
         body: Appeal,
-        response: { 200: Game },
+        response: { 200: MemberGame },
       },
     },
-    async (request) => app.games.suspensions.appeal(callerOf(request).playerId, request.params.id, request.body.text),
+    async (request) => {
+      const { id } = request.params
+      return describe(request, await app.games.suspensions.appeal(callerOf(request).playerId, id, request.body.text))
+    },
   )
 
   app.get(
@@ -211,9 +222,12 @@ export const routes: Routes = async (app) => {
         summary: 'Public games',
         tags: ['games'],
         querystring: CatalogQuery,
-        response: { 200: GameList },
+        response: { 200: CatalogList },
       },
     },
-    async (request) => app.games.catalog.page(request.query),
+    async (request) => {
+      const { games, nextCursor } = await app.games.catalog.page(request.query)
+      return { games: await members.describe(null, games), nextCursor }
+    },
   )
 }

@@ -2,6 +2,7 @@ import Type, { type Static, type TObject } from 'typebox'
 import { PageQuery, pageOf } from '../../core/http/pagination.ts'
 import { VISIBLE_PATTERN } from '../../core/visible-text.ts'
 import { FeatureChanges, FeatureQuery, GameFeatures } from './features/schemas.ts'
+import { Person } from './members/schemas.ts'
 
 export const Visibility = Type.Union([Type.Literal('public'), Type.Literal('private')], {
   description: 'A private game is absent from the catalog and answers 404 to all but its makers and testers.',
@@ -229,7 +230,21 @@ export type GamesLimits = Static<TObject<typeof GamesLimits>>
 
 export const GameParams = Type.Object({ id: Type.String({ maxLength: 63, description: "The game's id or slug." }) })
 
-export const GameList = pageOf('games', Game)
+const makers = Type.Array(Person, { description: 'The owner first, then the other makers, the earliest first.' })
+
+/** A game with its makers, as everybody may see it. */
+export const CatalogGame = Type.Object({ ...Game.properties, makers })
+export const CatalogList = pageOf('games', CatalogGame)
+
+/** A game as its members see it. */
+export const MemberGame = Type.Object({
+  ...CatalogGame.properties,
+  role: Type.Union([Type.Literal('owner'), Type.Literal('maker'), Type.Literal('tester'), Type.Null()], {
+    description: 'What the caller is in the game.',
+  }),
+})
+export type MemberGame = Static<typeof MemberGame> & Game
+export const GameList = pageOf('games', MemberGame)
 
 export const MyGamesQuery = Type.Object({
   ...PageQuery.properties,

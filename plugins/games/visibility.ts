@@ -16,6 +16,10 @@ export const READY =
 /** The condition for a game that everybody may play now. */
 export const LISTED = `g.visibility = 'public' and ${READY}`
 
+/** The condition for a game that a player makes, as its owner or beside the owner; the player's id twice. */
+export const MADE = `g.id in (select id from games where owner_id = ?
+  union all select game_id from game_members where player_id = ? and role = 'maker')`
+
 /** Whether everybody may see a game. Look-ups find no deleted game. */
 export const isShown = ({ visibility, suspended }: Pick<Game, 'visibility' | 'suspended'>): boolean =>
   visibility === 'public' && !suspended

@@ -99,7 +99,7 @@ export class Quotas {
       const { storageBytesPerPlayer: limit } = await this.limits.of(ownerId, em)
       const { uploadBytesPerDay } = await this.limits.of(uploaderId, em)
       const used = await storedBytes(em, ownerId)
-      mustFit('storageBytesPerPlayer', { used, more: grown, limit })
+      mustFit('storageBytesPerPlayer', { used, more: grown, limit, isOwn: uploaderId === ownerId })
       mustFit('uploadBytesPerDay', { used: uploads, more: uploaded, limit: uploadBytesPerDay })
     }
     await changeBytes(em, ownerId, kind, grown)
@@ -134,11 +134,18 @@ export class Quotas {
   /**
    * Requires some free storage of a player, before work whose size is unknown.
    *
+   * @param callerId who is told so, if that is not the owner
    * @throws QuotaExceeded when the storage is full
    */
-  async mustHaveRoom(ownerId: string, em: SqlEntityManager = this.#parts.db.em()): Promise<void> {
+  async mustHaveRoom(
+    ownerId: string,
+    em: SqlEntityManager = this.#parts.db.em(),
+    callerId: string = ownerId,
+  ): Promise<void> {
     const limit = (await this.limits.of(ownerId, em)).storageBytesPerPlayer
-    if (limit !== null) mustFit('storageBytesPerPlayer', { used: await storedBytes(em, ownerId), more: 1, limit })
+    if (limit === null) return
+    const used = await storedBytes(em, ownerId)
+    mustFit('storageBytesPerPlayer', { used, more: 1, limit, isOwn: callerId === ownerId })
   }
 
   /** Returns a player's usage and limits. */
@@ -218,10 +225,18 @@ export class Quotas {
 }
 
 /** Refuses new data that does not fit. Existing data may exceed the limit. @throws QuotaExceeded */
-function mustFit(quota: QuotaName, { used, more, limit }: { used: number; more: number; limit: number | null }): void {
+function mustFit(
+  quota: QuotaName,
+  { used, more, limit, isOwn = true }: { used: number; more: number; limit: number | null; isOwn?: boolean },
+): void {
   if (limit === null || more <= 0 || used + more <= limit) return
+  // How much another player stores is nobody else's business.
+  if (!isOwn) throw new QuotaExceeded(OF_OWNER).with({ body: { quota } })
   throw new QuotaExceeded(sentences[quota](used, limit, more)).with({ body: { quota, used, limit } })
 }
+
+const OF_OWNER =
+  'The owner of this game can store no more. The owner makes room by deleting something under Settings, Storage.'
 
 const sentences: Record<QuotaName, (used: number, limit: number, more: number) => string> = {
   storageBytesPerPlayer: (used, limit, more) =>

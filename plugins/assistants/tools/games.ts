@@ -9,8 +9,14 @@ export const gameTools = defineTools([
     description:
       'Lists the games of the signed-in person, newest first, with id, slug, address, visibility and settings. Pass `nextCursor` as `cursor` for the next page.',
     effect: 'reads',
-    call: ({ app, playerId }, { deleted, ...page }) =>
-      app.games.list(playerId, { limit: 20, ...page }, { deleted: deleted ?? false }),
+    call: async ({ app, playerId }, { deleted, ...page }) => {
+      const { games, nextCursor } = await app.games.list(
+        playerId,
+        { limit: 20, ...page },
+        { deleted: deleted ?? false },
+      )
+      return { games: await app.games.members.describe(playerId, games), nextCursor }
+    },
   },
   {
     name: 'game_create',
@@ -22,7 +28,8 @@ export const gameTools = defineTools([
     answers: 'GET /api/games/:id',
     game: (_args, { id }) => id,
     // The client secret is for servers of games elsewhere. It has no place in the transcript of an assistant.
-    call: ({ app, playerId }, fields) => app.games.create(playerId, fields),
+    call: async ({ app, playerId }, fields) =>
+      app.games.members.describeOne(playerId, await app.games.create(playerId, fields)),
   },
   {
     name: 'game_get',
@@ -31,7 +38,8 @@ export const gameTools = defineTools([
     description: 'Returns one game with its address, live deploy, settings and counts. `id` is its id or slug.',
     effect: 'reads',
     game: ({ id }) => id,
-    call: ({ app, playerId }, { id }) => app.games.mustMake(playerId, id),
+    call: async ({ app, playerId }, { id }) =>
+      app.games.members.describeOne(playerId, await app.games.mustMake(playerId, id)),
   },
   {
     name: 'game_update',
@@ -46,7 +54,8 @@ export const gameTools = defineTools([
         ? `Change who can reach the game ${id}, or at which address?`
         : null,
     game: ({ id }) => id,
-    call: ({ app, playerId }, { id, ...changes }) => app.games.update(playerId, id, changes),
+    call: async ({ app, playerId }, { id, ...changes }) =>
+      app.games.members.describeOne(playerId, await app.games.update(playerId, id, changes)),
   },
   {
     name: 'game_analytics',

@@ -7,7 +7,7 @@ import { cutPage, fitsColumn, type PageQuery } from '../../../core/http/paginati
 import { type FeatureTerm, termsOfFilter } from '../features/features.ts'
 import { type GameReader, readGames } from '../read-games.ts'
 import type { CatalogQuery, Game } from '../schemas.ts'
-import { LISTED, READY, SHOWN } from '../visibility.ts'
+import { LISTED, MADE, READY, SHOWN } from '../visibility.ts'
 
 /** A condition on a game, and its values. */
 type Condition = [sql: string, ...values: Parameter[]]
@@ -133,21 +133,21 @@ export class Catalog {
     return games.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id))
   }
 
-  /** Lists a player's games that anybody may play now, the newest first. */
-  async ofOwner(ownerId: string, { limit, cursor }: PageQuery): Promise<{ shown: Game[]; nextCursor: string | null }> {
-    const where = `g.owner_id = ? and ${LISTED}${cursor ? ' and g.id < ?' : ''}`
-    const values = [ownerId, ...(cursor ? [cursor] : [])]
+  /** Lists the games that a player makes and anybody may play now, the newest first. */
+  async ofMaker(playerId: string, { limit, cursor }: PageQuery): Promise<{ shown: Game[]; nextCursor: string | null }> {
+    const where = `${MADE} and ${LISTED}${cursor ? ' and g.id < ?' : ''}`
+    const values = [playerId, playerId, ...(cursor ? [cursor] : [])]
     const found = await readGames(this.#parts, { where, order: 'g.id desc', values, limit: limit + 1 })
     const { page, nextCursor } = cutPage(found, limit)
     return { shown: page, nextCursor }
   }
 
   /** Returns the number of these games and of their plays. */
-  async sumsOfOwner(ownerId: string): Promise<{ games: number; plays: number }> {
+  async sumsOfMaker(playerId: string): Promise<{ games: number; plays: number }> {
     const [row] = await this.#parts.db.query<{ games: number; plays: number | null }>(
       `select count(*) as games, sum(g.plays) as plays from games g
-       where g.owner_id = ? and ${LISTED} and g.deleted_at is null`,
-      [ownerId],
+       where ${MADE} and ${LISTED} and g.deleted_at is null`,
+      [playerId, playerId],
     )
     return { games: Number(row?.games ?? 0), plays: Number(row?.plays ?? 0) }
   }

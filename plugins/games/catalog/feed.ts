@@ -1,5 +1,6 @@
 import type { Routes } from '../../../core/http/routes.ts'
 import { escapeXml, sendXml } from '../../../core/pages/sitemap.ts'
+import type { Person } from '../members/schemas.ts'
 import { pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
 
@@ -9,7 +10,7 @@ const NEWEST = 30
 export const feed: Routes = async (app) => {
   const { portal } = app.origins
 
-  const entry = (game: Game) => {
+  const entry = (game: Game, makers: readonly Person[]) => {
     const address = escapeXml(portal + pathOf(game))
     const [language] = game.features.languages
     const picture = escapeXml(`${portal}${pathOf(game)}/card.png?v=${app.games.cards.ofGame(game).key}`)
@@ -20,7 +21,7 @@ export const feed: Routes = async (app) => {
   <link rel="alternate" type="text/html" href="${address}"/>
   <published>${game.createdAt}</published>
   <updated>${game.updatedAt}</updated>
-${game.tags.map((tag) => `  <category term="${escapeXml(tag)}"/>\n`).join('')}  <content type="html">${escapeXml(text)}</content>
+${makers.map(({ name }) => `  <author><name>${escapeXml(name)}</name></author>\n`).join('')}${game.tags.map((tag) => `  <category term="${escapeXml(tag)}"/>\n`).join('')}  <content type="html">${escapeXml(text)}</content>
 </entry>`
   }
 
@@ -29,6 +30,7 @@ ${game.tags.map((tag) => `  <category term="${escapeXml(tag)}"/>\n`).join('')}  
     { config: { auth: 'none', text: true }, constraints: { origin: 'portal' }, schema: { hide: true } },
     async (request, reply) => {
       const { games } = await app.games.catalog.page({ sort: 'new', limit: NEWEST }, { ready: true })
+      const makers = await app.games.members.makersOf(games)
       const changed =
         games
           .map(({ updatedAt }) => updatedAt)
@@ -42,7 +44,7 @@ ${game.tags.map((tag) => `  <category term="${escapeXml(tag)}"/>\n`).join('')}  
 <author><name>${escapeXml(app.site.name)}</name></author>
 <link rel="self" type="application/atom+xml" href="${escapeXml(`${portal}/feed.xml`)}"/>
 <link rel="alternate" type="text/html" href="${escapeXml(`${portal}/`)}"/>
-${games.map(entry).join('\n')}
+${games.map((game) => entry(game, makers.get(game.id) ?? [])).join('\n')}
 </feed>
 `
       return sendXml(request, reply, body, 'application/atom+xml; charset=utf-8')

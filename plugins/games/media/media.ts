@@ -46,10 +46,10 @@ export class Media {
    * @throws MediaRefused, PayloadTooLarge, UploadCut, TooManyMedia, QuotaExceeded, StorageFull: nothing is kept
    */
   async add(playerId: string, gameId: string, upload: Readable): Promise<Game['media'][number]> {
-    const { clock, config, quotas, storage, games } = this.#parts
+    const { db, clock, config, quotas, storage, games } = this.#parts
     const game = await games.mustMake(playerId, gameId)
     if (game.media.length >= MOST_MEDIA) throw new TooManyMedia(MOST_MEDIA)
-    await quotas.mustHaveRoom(game.ownerId)
+    await quotas.mustHaveRoom(game.ownerId, db.em(), playerId)
     await assertRoom(storage)
     const file = await spool(config.dataDir, upload)
     const id = newId('med', clock.now())

@@ -5,7 +5,7 @@ import { recordActivity } from '../activity/record.ts'
 import { GameRow } from '../entities.ts'
 import { OwnerStays, TooManyMembers } from '../errors.ts'
 import type { GameLookup, GamesParts } from '../game-lookup.ts'
-import type { Game } from '../schemas.ts'
+import type { Game, MemberGame } from '../schemas.ts'
 import { GameMember } from './entities.ts'
 import type { MemberRole } from './roles.ts'
 import type { Member, Person } from './schemas.ts'
@@ -55,6 +55,21 @@ export class Members {
         [ownerId, ...makerIds].flatMap((playerId) => people.get(playerId) ?? []),
       ]),
     )
+  }
+
+  /** Adds to games their makers, and what a player, or a visitor (null), is in them. */
+  async describe(playerId: string | null, games: readonly Game[]): Promise<MemberGame[]> {
+    const makers = await this.makersOf(games)
+    return games.map((game) => ({
+      ...game,
+      makers: makers.get(game.id) ?? [],
+      role: this.#games.roleOf(playerId, game),
+    }))
+  }
+
+  /** Does the same with one game. */
+  async describeOne(playerId: string, game: Game): Promise<MemberGame> {
+    return (await this.describe(playerId, [game]))[0] as MemberGame
   }
 
   /**

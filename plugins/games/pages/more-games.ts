@@ -17,7 +17,7 @@ const MOST_TAGS = 3
  */
 export async function moreGames(app: Pick<FastifyInstance, 'games'>, game: Game, maker: string): Promise<Content> {
   const { catalog, playing } = app.games
-  const [own, now] = await Promise.all([catalog.ofOwner(game.ownerId, { limit: MOST + 1 }), playing.now()])
+  const [own, now] = await Promise.all([catalog.ofMaker(game.ownerId, { limit: MOST + 1 }), playing.now()])
   const byMaker = own.shown.filter(({ id }) => id !== game.id).slice(0, MOST)
   const alike = await withSameTag(app, game, new Set([game.id, ...byMaker.map(({ id }) => id)]))
   const section = (title: string, games: Game[]) =>

@@ -47,8 +47,8 @@ export const playerPages: Routes = async (app) => {
       // Guests have no page, and a disabled player is hidden. The response is the same as for an unknown player.
       if (!player || player.disabled || player.isGuest) throw new NotFound('player')
       const [page, sums, playing] = await Promise.all([
-        app.games.catalog.ofOwner(player.id, { limit: PER_PAGE, ...(cursor ? { cursor } : {}) }),
-        app.games.catalog.sumsOfOwner(player.id),
+        app.games.catalog.ofMaker(player.id, { limit: PER_PAGE, ...(cursor ? { cursor } : {}) }),
+        app.games.catalog.sumsOfMaker(player.id),
         app.games.playing.now(),
       ])
       const isSelf = viewer?.id === player.id

@@ -20,7 +20,10 @@ t.test('the owner invites from a terminal, and a maker leaves from another', asy
   const maker = machine(t, { SERVICE_API_TOKEN: await friend.token(), SERVICE_BASE_URL: portal })
   t.match(await maker.json('games', 'get', slug), { id, role: 'maker', makers: [{}, { name: 'Ada' }] })
   t.match((await owner.gameyard('games', 'members', slug)).stdout, /Ada +maker +20\d\d-/)
-  t.match(await maker.gameyard('games', 'invite', slug), { code: 1, stderr: /Only the owner of this game may do this\./ })
+  t.match(await maker.gameyard('games', 'invite', slug), {
+    code: 1,
+    stderr: /Only the owner of this game may do this\./,
+  })
   t.match(await maker.gameyard('games', 'leave', slug), { code: 0, stdout: /no longer in this game/ })
   t.match(await maker.gameyard('games', 'get', slug), { code: 1, stderr: /no such game/ })
   t.match(await owner.gameyard('games', 'leave', slug), { code: 1, stderr: /The owner of a game stays in it/ })

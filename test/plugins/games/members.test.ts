@@ -97,6 +97,14 @@ async function everyRole(t: Test, platform: Platform) {
   })) {
     t.match(await ask(), { status: 403, body: { error: { code: 'owner_only' } } }, `${what} is the owner's`)
   }
+  t.match((await program.get(`/api/games/${game.id}`)).body, {
+    role: 'maker',
+    makers: [
+      { id: owner.id, name: 'Olu' },
+      { id: maker.id, name: 'Mae', imageUrl: /^http/ },
+    ],
+  })
+  t.match((await program.get('/api/games')).body.games, [{ role: 'maker', makers: [{}, {}] }])
   t.equal((await tester.get('/games/secret')).status, 200)
   t.equal((await stranger.get('/games/secret')).status, 404)
   t.match(
@@ -104,6 +112,16 @@ async function everyRole(t: Test, platform: Platform) {
     /by <a [^>]*><bdi>Olu<\/bdi><\/a> and <a [^>]*><bdi>Mae</,
     'both are named',
   )
+
+  t.equal((await owner.patch(`/api/games/${game.id}`, { visibility: 'public' })).status, 200)
+  t.match((await stranger.get('/api/catalog/games')).body.games, [
+    { id: ofOthers.id },
+    { makers: [{ name: 'Olu' }, { name: 'Mae' }] },
+  ])
+  t.notMatch((await stranger.get('/api/catalog/games')).text, /"role"/)
+  t.match((await stranger.get(`/players/${maker.id}`)).text, /Ours/, 'on the page of each of its makers')
+  t.match((await stranger.get('/feed.xml')).text, /<author><name>Olu<.*\n.*<author><name>Mae</)
+  t.equal((await owner.patch(`/api/games/${game.id}`, { visibility: 'private' })).status, 200)
 
   t.equal((await owner.patch(`/api/games/${game.id}/members/${tester.id}`, { role: 'maker' })).status, 204)
   t.equal((await tester.get(`/api/games/${game.id}`)).status, 200)
@@ -192,4 +210,17 @@ t.test('an invitation that cannot be accepted says why in a sentence, and change
   const ofNoGame = await invite()
   t.equal((await owner.delete(`/api/games/${game.id}`)).status, 204)
   await refused(ofNoGame.path, other, 410, /The game of this invitation was deleted\./)
+})
+
+t.test('a maker is not told how much the owner stores', async (t) => {
+  const platform = await startPlatform(t, { config: { limits: { storageBytesPerPlayer: 1000 } } })
+  const [owner, maker] = [await platform.signUp(), await platform.signUp()]
+  const game = await platform.game(owner, { title: 'Full' })
+  await join(owner, game, 'maker', [maker])
+  const large = { gameId: game.id, files: [{ path: 'index.html', size: 2000, sha256: 'a'.repeat(64) }] }
+  const own = await (await platform.program(owner)).post('/api/deploy', large)
+  t.match(own.body, { error: { code: 'quota_exceeded', message: /more than you store now/ }, limit: 1000 })
+  const other = await (await platform.program(maker)).post('/api/deploy', large)
+  t.match(other.body, { error: { code: 'quota_exceeded', message: /The owner of this game can store no more\./ } })
+  t.notOk('used' in other.body || 'limit' in other.body)
 })
