@@ -1,6 +1,20 @@
 /** Mistakes in the configuration, in backups, and in what a host runs. */
 export default [
   {
+    name: 'what a command of root makes stays with root',
+    in: 'bin',
+    find: 'if (found.uid === 0) await lchown(path, uid, gid)',
+    replace: '',
+    tests: ['bin/root'],
+  },
+  {
+    name: 'doctor --mail sends nothing',
+    in: 'bin/doctor',
+    find: 'if (recipient !== undefined && instance.converse) {',
+    replace: "if (recipient === '' && instance.converse) {",
+    tests: ['bin/doctor'],
+  },
+  {
     name: 'a thread that the system refuses is a mistake of the server',
     in: 'core/jobs',
     find: "if ((error as NodeJS.ErrnoException).code !== 'ERR_WORKER_INIT_FAILED') throw error",
@@ -33,7 +47,7 @@ export default [
     in: 'drivers/database',
     find: "'begin isolation level repeatable read read only'",
     replace: "'begin read only'",
-    tests: ['core/data/server-backup'],
+    tests: ['drivers/database/postgres', 'core/data/server-backup'],
   },
   {
     name: 'the test of a backup writes into the bucket of the platform',

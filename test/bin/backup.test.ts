@@ -1,4 +1,7 @@
+import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer, request as httpRequest } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
@@ -58,7 +61,20 @@ t.test('a backup holds PostgreSQL and a bucket, and restores into a folder', nee
   const cwd = temporaryFolder(t)
   const bucket = await startBucketServer(['games'])
   t.teardown(bucket.close)
-  const access = { ...bucket.access, bucket: 'games' }
+  const requests: string[] = []
+  const watched = createServer((request, response) => {
+    const { method, url, headers } = request
+    requests.push(`${method} ${url}`)
+    const onward = httpRequest({ port: bucket.port, method, path: url, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers)
+      answer.pipe(response)
+    })
+    request.pipe(onward)
+  }).listen(0, '127.0.0.1')
+  await once(watched, 'listening')
+  t.teardown(() => watched.close())
+  const endpoint = `http://127.0.0.1:${(watched.address() as AddressInfo).port}`
+  const access = { ...bucket.access, endpoint, bucket: 'games' }
   const { accessKeyId, secretAccessKey, ...rest } = bucket.access
   const client = new S3Client({ ...rest, credentials: { accessKeyId, secretAccessKey } })
   await client.send(new PutObjectCommand({ Bucket: 'games', Key: 'blobs/one', Body: 'one' }))
@@ -77,6 +93,12 @@ t.test('a backup holds PostgreSQL and a bucket, and restores into a folder', nee
 
   const made = await run(t, ['backup', 'copy.tar', '--verify'], { cwd })
   t.match(made, { code: 0, stdout: /^Wrote copy\.tar: the database, the keys and 1 blob, / }, made.stderr)
+  t.ok(requests.includes('GET /games/blobs/one?x-id=GetObject'))
+  t.same(
+    requests.filter((request) => /^(?!GET).* \/games\/blobs/.test(request)),
+    [],
+    'the test of the backup does not touch the bucket',
+  )
   t.same(readdirSync(cwd).sort(), ['copy.tar', 'gameyard.yaml', 'node', 'single.yaml'], 'nothing else is left')
   t.match(await run(t, ['restore', 'copy.tar', '--config', 'single.yaml'], { cwd }), { code: 0 })
   t.equal(readFileSync(join(cwd, 'data/blobs/blobs/one'), 'utf8'), 'one')
