@@ -54,7 +54,8 @@ export const routes: Routes = async (app) => {
     },
     async (request, reply) => {
       reply.code(201).header('cache-control', 'no-store')
-      return app.games.create(callerOf(request).playerId, request.body)
+      const { playerId } = callerOf(request)
+      return members.describeOne(playerId, await app.games.create(playerId, request.body))
     },
   )
 

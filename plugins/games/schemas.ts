@@ -167,13 +167,6 @@ export const GameOauth = Type.Object({
   redirectUri: Type.String(),
 })
 
-export const CreatedGame = Type.Object({
-  ...Game.properties,
-  oauth: GameOauth,
-  integrationPrompt: Type.String({ description: 'Instructions for a coding assistant; holds no secret.' }),
-})
-export type CreatedGame = Static<typeof CreatedGame> & Game
-
 export const NewGame = Type.Object({
   title: Title,
   description: Description,
@@ -245,6 +238,14 @@ export const MemberGame = Type.Object({
 })
 export type MemberGame = Static<typeof MemberGame> & Game
 export const GameList = pageOf('games', MemberGame)
+
+export const CreatedGame = Type.Object({
+  ...MemberGame.properties,
+  oauth: GameOauth,
+  integrationPrompt: Type.String({ description: 'Instructions for a coding assistant; holds no secret.' }),
+})
+/** A new game, without what `Members.describe` adds. */
+export type CreatedGame = Omit<Static<typeof CreatedGame>, 'makers' | 'role'> & Game
 
 export const MyGamesQuery = Type.Object({
   ...PageQuery.properties,

@@ -58,7 +58,7 @@ export class Members {
   }
 
   /** Adds to games their makers, and what a player, or a visitor (null), is in them. */
-  async describe(playerId: string | null, games: readonly Game[]): Promise<MemberGame[]> {
+  async describe<G extends Game>(playerId: string | null, games: readonly G[]): Promise<(G & MemberGame)[]> {
     const makers = await this.makersOf(games)
     return games.map((game) => ({
       ...game,
@@ -68,8 +68,8 @@ export class Members {
   }
 
   /** Does the same with one game. */
-  async describeOne(playerId: string, game: Game): Promise<MemberGame> {
-    return (await this.describe(playerId, [game]))[0] as MemberGame
+  async describeOne<G extends Game>(playerId: string, game: G): Promise<G & MemberGame> {
+    return (await this.describe(playerId, [game]))[0] as G & MemberGame
   }
 
   /**

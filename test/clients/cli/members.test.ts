@@ -11,7 +11,7 @@ t.test('the owner invites from a terminal, and a maker leaves from another', asy
   t.match(invited, { code: 0, stdout: /\/invitations\/inv_\w+\/[\w-]{22}\nFor 20 players, until 20\d\d-/ })
   const { url } = await owner.json('games', 'invite', slug, '--role', 'tester')
   t.match(url, /\/invitations\/inv_/)
-  t.match(await owner.gameyard('games', 'invite', slug, '--role', 'boss'), { code: 1, stderr: /maker, tester/ })
+  t.match(await owner.gameyard('games', 'invite', slug, '--role', 'boss'), { code: 2, stderr: /maker, tester/ })
   t.match(await owner.gameyard('games', 'invite', slug, '--player', 'ply_none'), { code: 1, stderr: /no such player/ })
 
   const [link = ''] = /\S+/.exec(invited.stdout) ?? []
@@ -25,6 +25,6 @@ t.test('the owner invites from a terminal, and a maker leaves from another', asy
     stderr: /Only the owner of this game may do this\./,
   })
   t.match(await maker.gameyard('games', 'leave', slug), { code: 0, stdout: /no longer in this game/ })
-  t.match(await maker.gameyard('games', 'get', slug), { code: 1, stderr: /no such game/ })
+  t.match(await maker.gameyard('games', 'get', slug), { code: 1, stderr: /You have no game ours/ })
   t.match(await owner.gameyard('games', 'leave', slug), { code: 1, stderr: /The owner of a game stays in it/ })
 })
