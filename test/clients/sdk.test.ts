@@ -250,16 +250,19 @@ t.test('in Chromium, bundled', { timeout: timeLimit(60) }, async (t) => {
   await page.evaluate(bundled.outputFiles[0]?.text as string)
   const result = await page.evaluate(`(async () => {
     const client = sdk.createClient({ baseUrl: location.origin, token: ${JSON.stringify(token)} })
-    const game = await client.games.create({ title: 'Pong', description: '' })
+    const features = { inputs: ['touch', 'keyboard'] }
+    const game = await client.games.create({ title: 'Pong', description: '', features })
     const live = await client.deploys.publish({
       gameId: game.id,
       files: [{ path: 'index.html', content: new Blob(['<!doctype html><title>Pong</title>']) }],
     })
     const failure = await client.games.get('nothing').catch((error) => [error instanceof sdk.NotFoundError, error.code])
-    const listed = await client.games.catalog().toArray()
-    return { slug: game.slug, uploaded: live.uploaded, failure, listed: listed.map(({ title }) => title) }
+    const listed = await client.games.catalog({ input: ['touch', 'keyboard'] }).toArray()
+    const others = await client.games.catalog({ input: ['touch', 'gamepad'] }).toArray()
+    const titles = [listed, others].map((games) => games.map(({ title }) => title))
+    return { slug: game.slug, uploaded: live.uploaded, failure, titles }
   })()`)
-  t.same(result, { slug: 'pong', uploaded: 1, failure: [true, 'not_found'], listed: ['Pong'] })
+  t.same(result, { slug: 'pong', uploaded: 1, failure: [true, 'not_found'], titles: [['Pong'], []] })
   t.same(
     complaints.filter((text) => !/404/.test(text)),
     [],
@@ -272,6 +275,8 @@ t.test('types follow the platform’s own description', async (t) => {
   expectTypeOf<Game['visibility']>().toEqualTypeOf<'public' | 'private'>()
   expectTypeOf<Game['coverUrl']>().toEqualTypeOf<string | null>()
   expectTypeOf<Game>().not.toHaveProperty('invitedIds')
+  expectTypeOf<Game['features']['orientation']>().toEqualTypeOf<'any' | 'portrait' | 'landscape' | null>()
+  expectTypeOf<Game['features']['players']>().toEqualTypeOf<('single' | 'local' | 'online')[]>()
   expectTypeOf(client.games.create).parameter(0).toHaveProperty('title').toEqualTypeOf<string>()
   expectTypeOf<Parameters<typeof client.games.create>[0]['tags']>().toEqualTypeOf<string[] | undefined>()
   expectTypeOf<FromSchema<{ type: 'string' }>>().toEqualTypeOf<string>()
@@ -305,6 +310,9 @@ t.test('types follow the platform’s own description', async (t) => {
   expectTypeOf(made).returns.resolves.toHaveProperty('result').toEqualTypeOf<{ gold: number }>()
   // @ts-expect-error a game has a title
   const wrong = () => client.games.create({ description: '' })
+  // @ts-expect-error there is no such input
+  const input = () => client.games.catalog({ input: ['voice'] })
+  t.type(input, 'function')
   // @ts-expect-error there is no such order
   const order = () => client.games.catalog({ sort: 'sideways' })
   t.type(wrong, 'function')
