@@ -18,9 +18,15 @@ export const needsPgBouncer = { skip: proxyMissing('pgbouncer') } as const
  * Starts PgBouncer with two connections to a database. It ends with the test.
  *
  * @param database URL of the database
+ * @param options further lines of its configuration, and another program than Debian's
  * @returns the URL of the database through PgBouncer, and a function that changes how it shares its connections
  */
-export async function startPgBouncer(t: Pick<Test, 'teardown'>, database: string, poolMode: PoolMode) {
+export async function startPgBouncer(
+  t: Pick<Test, 'teardown'>,
+  database: string,
+  poolMode: PoolMode,
+  { settings = '', program = 'pgbouncer' }: { settings?: string; program?: string } = {},
+) {
   const { hostname, port: serverPort, username, password, pathname } = new URL(database)
   const name = pathname.slice(1)
   const folder = await mkdtemp(join(tmpdir(), 'gameyard-pgbouncer-'))
@@ -39,12 +45,13 @@ unix_socket_dir =
 auth_type = any
 pool_mode = ${mode}
 default_pool_size = 2
+${settings}
 `,
     )
   await configure(poolMode)
   // It refuses to run as root.
   const user = userInfo().uid === 0 ? ['-u', 'nobody'] : []
-  const bouncer = spawn('pgbouncer', [...user, file], {
+  const bouncer = spawn(program, [...user, file], {
     env: { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` },
     stdio: ['ignore', 'ignore', 'pipe'],
   })

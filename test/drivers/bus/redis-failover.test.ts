@@ -27,6 +27,8 @@ async function administer(t: Test, url: string) {
   return client
 }
 
+type Admin = Awaited<ReturnType<typeof administer>>
+
 /** An address that leads new connections to one server or another, as the name of a managed Redis does. */
 async function openEndpoint(t: Test, port: number) {
   const sockets = new Set<Socket>()
@@ -71,6 +73,49 @@ t.test('after a failover the bus follows its address to the new primary', needsR
   await other.bus.publish('rooms', 'hello')
   await until(() => received.length > 0)
   t.same(received, ['hello'], 'the subscription has moved too')
+})
+
+/** A bus on a server that is then made to refuse commands. Afterwards its address leads to another server. */
+async function refusedBus(
+  t: Test,
+  options: string[],
+  refuse: (admin: Admin, port: number) => Promise<unknown>,
+  reply: RegExp,
+) {
+  const [first, second] = [await startRedis(t, options), await startRedis(t)]
+  const endpoint = await openEndpoint(t, portOf(first.url))
+  const { bus, reasons } = await openBus(t, endpoint.url)
+  const received: string[] = []
+  await bus.subscribe('rooms', (message) => void received.push(message))
+  await refuse(await administer(t, first.url), portOf(first.url))
+  await until(() => rejects(bus.ping()))
+  endpoint.port = portOf(second.url)
+  await until(async () => !(await rejects(bus.ping())))
+  t.ok(
+    reasons().some((reason) => reply.test(reason)),
+    `${reasons()}`,
+  )
+  await until(async () => (await bus.subscribers?.('rooms')) === 1)
+  await bus.publish('rooms', 'hello')
+  await until(() => received.length > 0)
+  t.same(received, ['hello'])
+}
+
+t.test('a replica that has lost its primary is left', needsRedis, async (t) => {
+  const stale = ['--replica-serve-stale-data', 'no', '--replica-read-only', 'no']
+  await refusedBus(t, stale, (admin) => admin.sendCommand(['REPLICAOF', '127.0.0.1', '1']), /MASTERDOWN/)
+})
+
+t.test('a server that loads its data is left', needsRedis, async (t) => {
+  // Each key takes two milliseconds, and the server answers in between.
+  const slow = ['--enable-debug-command', 'yes', '--key-load-delay', '2000']
+  const load = async (admin: Admin, port: number) => {
+    await admin.sendCommand(['DEBUG', 'POPULATE', '100000'])
+    // It ends with the server, so no client waits for it.
+    const socket = openSocket(port, '127.0.0.1', () => socket.write('DEBUG RELOAD\r\n')).on('error', () => {})
+    t.teardown(() => socket.destroy())
+  }
+  await refusedBus(t, [...slow, '--loading-process-events-interval-bytes', '1024'], load, /LOADING/)
 })
 
 t.test('a name that leads elsewhere is followed, though the old server still takes writes', needsRedis, async (t) => {

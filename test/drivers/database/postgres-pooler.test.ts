@@ -4,6 +4,7 @@ import { Database } from '../../../core/data/database.ts'
 import { Account, entities, migrations } from '../../../drivers/database/conformance-entities.ts'
 import postgres from '../../../drivers/database/postgres.ts'
 import { captureLog, driverContext } from '../../kit/driver-context.ts'
+import { inFull } from '../../kit/extent.ts'
 import { needsPgBouncer, startPgBouncer } from '../../kit/pgbouncer.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
 
@@ -58,6 +59,41 @@ t.test('two nodes share the backends of a pooler that shares by transaction', { 
   t.same(await Promise.all(Array.from({ length: 4 }, () => other.execute(add, ['a']))), [1, 1, 1, 1])
   await one.setReadOnly(false)
   t.equal(await one.execute(add, ['a']), 1)
+  await Promise.all(nodes.map(({ db }) => db.ping()))
+})
+
+/** Debian 12 has an older one. */
+const newer = process.env.GAMEYARD_PGBOUNCER
+const noNewer = newer ? false : 'GAMEYARD_PGBOUNCER names no PgBouncer of version 1.21 or later'
+
+inFull(t)?.test('statements have names behind a pooler that prepares them', { skip: skip || noNewer }, async (t) => {
+  const settings = 'max_prepared_statements = 100'
+  const database = await (await startPostgres()).database()
+  const pooler = await startPgBouncer(t, database, 'transaction', { settings, program: newer ?? '' })
+  const nodes = [await openNode(pooler.url), await openNode(pooler.url)]
+  t.teardown(() => Promise.all(nodes.map(({ db }) => db.close())))
+  for (const { said } of nodes) t.notOk(said().includes(WITHOUT_NAMES))
+  const [one, other] = nodes.map(({ db }) => db) as [Database, Database]
+  await one.em().insert(Account, { id: 'a', balance: 1 })
+  const read = 'select balance from conformance_accounts where id = ?'
+  const add = 'update conformance_accounts set balance = balance + 1 where id = ?'
+  await Promise.all(
+    Array.from({ length: 40 }, (_, index) =>
+      Promise.all([
+        one.query(read, ['a']),
+        other.execute(add, ['a']),
+        other.groupCommit(async ({ query }) => query(read, ['a'])),
+        // More statements than the pooler keeps.
+        one.query(`select ${index} as number`),
+        other.query(`select ${index + 100} as number`),
+      ]),
+    ),
+  )
+  t.same(await one.query(read, ['a']), [{ balance: 41 }])
+  const prepared = await one.query<{ count: number }>(
+    "select count(*) as count from pg_prepared_statements where name like 'PGBOUNCER_%'",
+  )
+  t.ok(Number(prepared[0]?.count) > 0, 'the pooler has prepared them')
   await Promise.all(nodes.map(({ db }) => db.ping()))
 })
 
