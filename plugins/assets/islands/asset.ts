@@ -1,4 +1,5 @@
 import type { Viewer } from './model-viewer.ts'
+import { type Comparison, compare } from './stage/comparison.ts'
 
 /**
  * Shows the model in place of its picture, and plays its clips there. Without this script the picture and links remain.
@@ -11,13 +12,16 @@ async function show(stage: HTMLElement): Promise<void> {
   const { viewer: script = '', src = '', alt = '', decoders = '' } = stage.dataset
   stage.toggleAttribute('data-loading', true)
   const { createViewer } = (await import(script)) as typeof import('./model-viewer.ts')
-  const viewer = createViewer({ src, alt, decoders: JSON.parse(decoders) })
+  const create = (src: string) => createViewer({ src, alt, decoders: JSON.parse(decoders) })
+  const viewer = create(src)
   const say = (text: string) => {
     if (status) status.textContent = text
     stage.toggleAttribute('data-loading', text === LOADING)
   }
   const controls = addControls(stage, viewer)
   let isWanted = false
+  let comparison: Comparison | null = null
+  const buttons = document.querySelectorAll<HTMLButtonElement>('button[data-show]')
   viewer.addEventListener('load', () => {
     stage.querySelector('img')?.remove()
     stage.dataset.shown = viewer.getAttribute('src') ?? ''
@@ -27,17 +31,31 @@ async function show(stage: HTMLElement): Promise<void> {
   viewer.addEventListener('error', () => say('This browser could not show the model. The download still works.'))
   say(LOADING)
   stage.append(viewer)
-  for (const button of document.querySelectorAll<HTMLButtonElement>('button[data-show]')) {
+  const press = (button: HTMLButtonElement) => {
+    comparison?.end()
+    comparison = null
+    for (const other of buttons) other.removeAttribute('aria-pressed')
+    button.setAttribute('aria-pressed', 'true')
+    // The player must see the animation.
+    stage.scrollIntoView({ block: 'nearest' })
+    const shown = button.dataset.show ?? src
+    isWanted = shown.includes('/animation/')
+    if (viewer.getAttribute('src') === shown) return
+    say(LOADING)
+    viewer.setAttribute('src', shown)
+  }
+  for (const button of buttons) {
     button.hidden = false
     button.addEventListener('click', () => {
-      for (const other of document.querySelectorAll('button[data-show]')) other.removeAttribute('aria-pressed')
-      button.setAttribute('aria-pressed', 'true')
-      // The player must see the animation.
-      stage.scrollIntoView({ block: 'nearest' })
-      say(LOADING)
-      const shown = button.dataset.show ?? src
-      isWanted = shown.includes('/animation/')
-      viewer.setAttribute('src', shown)
+      press(button)
+      const { with: other, names } = button.dataset
+      if (other === undefined) return
+      const [left = '', right = ''] = JSON.parse(names ?? '[]')
+      const versions: Parameters<typeof compare>[2]['versions'] = [
+        { src: button.dataset.show ?? src, label: left },
+        { src: other, label: right },
+      ]
+      comparison = compare(stage, viewer, { create, versions })
     })
   }
 }
@@ -77,7 +95,8 @@ function addControls(stage: HTMLElement, viewer: Viewer): { renew(isWanted: bool
       row.hidden = names.length === 0
       select.hidden = names.length < 2
       select.replaceChildren(...names.map((name) => new Option(name, name)))
-      if (!isWanted && matchMedia('(prefers-reduced-motion: reduce)').matches) viewer.pause()
+      if (!isWanted && (stage.querySelector('.stage-second') || matchMedia('(prefers-reduced-motion: reduce)').matches))
+        viewer.pause()
       else viewer.play()
       label()
     },

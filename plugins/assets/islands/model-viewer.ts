@@ -16,6 +16,15 @@ export interface Viewer extends HTMLElement {
   /** The names of the clips of the model. */
   readonly availableAnimations: string[]
   animationName: string | undefined
+  /** The time in the clip, in seconds. */
+  currentTime: number
+  /** Angles in radians, and the distance in metres. */
+  getCameraOrbit(): { theta: number; phi: number; radius: number }
+  /** In metres. */
+  getCameraTarget(): { x: number; y: number; z: number }
+  /** In degrees. */
+  getFieldOfView(): number
+  jumpCameraToGoal(): void
 }
 
 /** Creates an element that shows a model, which can be turned. */

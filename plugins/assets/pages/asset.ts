@@ -97,7 +97,7 @@ export function assetPage(
         asset.kind === 'pack'
           ? html`<${Section} title="Files" description=${asset.files.length > LISTED ? `The first ${LISTED} of ${number.format(asset.files.length)}; the manifest has all.` : undefined}><${Table} caption=${`Files of ${asset.title}`} columns=${filesOf(path)} rows=${asset.files.slice(0, LISTED)} /><//>`
           : isModel &&
-            html`<${Section} title="Variants" description=${variantsSaid(asset)}><${Table} caption="Variants" columns=${variantsOf(path)} rows=${rows} /><//>`
+            html`<${Section} title="Variants" description=${variantsSaid(asset)}>${lod && comparison(path, rows)}<${Table} caption="Variants" columns=${variantsOf(path)} rows=${rows} /><//>`
       }
     <//>`
 }
@@ -177,6 +177,13 @@ const variantsOf = (path: string) => [
     cell: (row: VariantRow) => (row.triangles === null ? '–' : number.format(row.triangles)),
   },
 ]
+/** A button that shows both versions with a slider between them. */
+const comparison = (path: string, rows: readonly VariantRow[]): View => {
+  const names = rows.map(({ name, size }) => `${name} (${formatBytes(size)})`)
+  return html`<${Row}><button class="button small" type="button" hidden data-show=${`${path}/file?variant=source`}
+    data-with=${`${path}/file?variant=lod`} data-names=${JSON.stringify(names)}>Compare both with a slider</button><//>`
+}
+
 interface VariantRow {
   name: string
   variant: string

@@ -18,8 +18,9 @@ import {
   screenshot,
 } from '../../kit/browser.ts'
 import { timeLimit } from '../../kit/time-limit.ts'
+import { until } from '../../kit/until.ts'
 import { blenderModels } from './blender.ts'
-import { startAssets } from './kit.ts'
+import { startAssets, untilPrepared } from './kit.ts'
 import { libraryOf, sheet, tiledSheet } from './models.ts'
 
 const SIZES = [
@@ -179,6 +180,43 @@ t.test('compressed models are unpacked in the page, by nothing from elsewhere', 
       [],
     )
     await screenshot(page, `assets-${title}`)
+    await context.close()
+  }
+})
+
+t.test('both versions of a model are in the viewer, with a slider between them', async (t) => {
+  const browser = await openBrowser(t, [SOFTWARE_GRAPHICS])
+  if (!browser) return
+  const { platform, upload } = await startAssets(t)
+  const { body } = await upload(await sheet(20), { title: 'Sea', visibility: 'public' })
+  await untilPrepared(platform, body.id)
+  for (const { name, ...options } of SIZES) {
+    const { page, context, complaints } = await openPage(browser, options)
+    await page.goto(`${platform.portal}/assets/sea`)
+    await page.locator('.stage[data-shown]').waitFor({ timeout: timeLimit(120) })
+    await page.getByRole('button', { name: 'Compare both with a slider' }).press('Enter')
+    const slider = page.getByRole('slider', { name: /^Border between As uploaded \(20\.6 KiB\) and Lighter \(/ })
+    t.ok(await slider.evaluate((input) => input === document.activeElement), 'the slider has the focus')
+    await page.locator('.stage[data-compared]').waitFor({ timeout: timeLimit(120) })
+    for (let presses = 0; presses < 3; presses++) await page.keyboard.press('ArrowLeft')
+    t.equal(await slider.getAttribute('aria-valuetext'), '47 % as uploaded')
+    const border = () => page.locator('.stage-second').evaluate((second) => getComputedStyle(second).clipPath)
+    t.equal(await border(), 'inset(0px 0px 0px 47%)')
+    const orbits = `[...document.querySelectorAll('model-viewer')].map((one) => one.getCameraOrbit().theta.toFixed(2))`
+    await page.evaluate("document.querySelector('model-viewer').setAttribute('camera-orbit', '1.2rad 1rad 4m')")
+    await page.evaluate("document.querySelector('model-viewer').jumpCameraToGoal()")
+    await until(async () => String(await page.evaluate(orbits)) === '1.20,1.20')
+    await page.waitForTimeout(500)
+    await screenshot(page, `assets-compared-${name}`)
+    await expectNoAxeViolations(t, page, `${name}: axe-core finds nothing`)
+    await expectNoOverflow(t, page, `${name}: nothing sticks out`)
+    await page.getByRole('button', { name: 'Show lighter' }).press('Enter')
+    await page.locator('.stage[data-shown$="variant=lod"]').waitFor({ timeout: timeLimit(120) })
+    t.equal(await page.locator('.stage-second, .stage-compare').count(), 0, 'another choice ends it')
+    t.same(
+      complaints.filter((text) => !/GPU stall due to ReadPixels|rAF timed out/.test(text)),
+      [],
+    )
     await context.close()
   }
 })
