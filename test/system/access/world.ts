@@ -150,7 +150,7 @@ export class World {
     const credits = await owner.program.get('/api/ai/credits')
     const seen = [...answers.map(({ status, body }) => [status, body]), credits.body, sessions.length]
     return JSON.parse(
-      JSON.stringify(seen, (key, value) => (/^(lastUsedAt|stats|queuePosition)$/.test(key) ? 0 : value)),
+      JSON.stringify(seen, (key, value) => (/^(lastUsedAt|stats|queuePosition|makers)$/.test(key) ? 0 : value)),
     )
   }
 }
