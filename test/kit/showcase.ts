@@ -51,6 +51,19 @@ const GAMES = [
   { title: '星のお届けもの', tags: ['space', 'solo'], plays: 540, playing: 0 },
 ]
 
+/** What some of them state about themselves. */
+const FEATURES: Record<string, object> = {
+  'Rooftop Relay': {
+    inputs: ['keyboard', 'gamepad', 'touch'],
+    players: ['local', 'online'],
+    languages: ['en', 'de', 'pt-BR'],
+    orientation: 'landscape',
+    accessibility: ['remappable-controls', 'no-flashing', 'colour-blind-friendly'],
+  },
+  'לוח שחמט לשניים': { languages: ['he'], players: ['local'] },
+  星のお届けもの: { languages: ['ja'], inputs: ['touch'] },
+}
+
 /** The number of reported games: two pages of the queue. */
 const REPORTED_GAMES = 30
 
@@ -82,7 +95,8 @@ export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<str
   const now = clock.now()
   for (const [index, { title, tags, plays, playing }] of GAMES.entries()) {
     const description = 'Run over the roofs and hand the ball on.\n\nFor two to eight players, on one keyboard or many.'
-    const game = await platform.game(host, { title, tags, description })
+    const features = FEATURES[title] ?? {}
+    const game = await platform.game(host, { title, tags, description, features })
     if (title !== 'Ball & Block') await deploy(platform, program, game.id, build(title), 'First public build')
     if (index === 1) await program.patch(`/api/games/${game.id}`, { settings: { remix: true } })
     if (index === 0) await addRoomScript(platform, program, game.id)
@@ -151,6 +165,7 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
     '/',
     '/catalog',
     '/catalog?tag=puzzle',
+    '/catalog?input=touch&language=ja',
     `/games/${slug}`,
     '/games/ridge-runner',
     `/games/${slug}/boards/relay`,

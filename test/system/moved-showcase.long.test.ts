@@ -52,8 +52,8 @@ const OF_A_GAME = ['', '/deploys', '/settings', '/settings/domains', '/players',
 /** These have JSON of columns, in which PostgreSQL does not keep the order of keys. */
 const JSON_LINES = /export$|\.jsonl$|^\/api\//
 
-/** Sorts the keys of JSON, or of JSON on each line. */
-function sortedJson(text: string): string {
+/** Sorts the keys of JSON. @param perLine whether each line is JSON of its own */
+function sortedJson(text: string, perLine: boolean): string {
   const sorted = (value: unknown): unknown =>
     Array.isArray(value)
       ? value.map(sorted)
@@ -65,7 +65,7 @@ function sortedJson(text: string): string {
           )
         : value
   const parse = (line: string) => JSON.stringify(sorted(JSON.parse(line)))
-  return text.includes('\n{') && !text.startsWith('{\n') ? text.trim().split('\n').map(parse).join('\n') : parse(text)
+  return perLine ? text.trim().split('\n').map(parse).join('\n') : parse(text)
 }
 
 /** Returns what a player reads, without what differs between two starts: the port, and pictures that have it in them. */
@@ -75,14 +75,17 @@ async function readAll(
   slug: string,
 ): Promise<Record<string, string>> {
   const client = new Client(platform.app)
-  for (const [name, value] of cookies) client.cookiesOf().set(name, value)
-  const found: Record<string, string> = {}
   const { port } = new URL(platform.portal)
+  // The names of cookies end with the port of their server.
+  for (const [name, value] of cookies) client.cookiesOf().set(name.replace(/\d+$/, port), value)
+  const found: Record<string, string> = {}
   const comparable = (text: string) =>
     text
       // Links for assistants carry the address in other codings.
       .replaceAll(encodeURIComponent(`:${port}`), ':PORT')
       .replaceAll(/config=[\w%]+/g, (link) => Buffer.from(decodeURIComponent(link.slice(7)), 'base64').toString())
+      // So do the names of cookies.
+      .replaceAll(`_${port}"`, '_PORT"')
       // A number of JSON that happens to be the port stays.
       .replaceAll(new RegExp(`(?<=\\w):${port}\\b`, 'g'), ':PORT')
       // A QR code has the port in its squares.
@@ -90,7 +93,7 @@ async function readAll(
       .replaceAll(/card\.png\?v=[\w-]+/g, 'card.png')
   for (const path of [...PAGES, ...OF_A_GAME.map((rest) => `/games/${slug}${rest}`)]) {
     const { status, text } = await client.get(path)
-    found[path] = `${status} ${comparable(JSON_LINES.test(path) ? sortedJson(text) : text)}`
+    found[path] = `${status} ${comparable(JSON_LINES.test(path) ? sortedJson(text, path.endsWith('.jsonl')) : text)}`
   }
   const { status, text } = await platform.stranger.get('/', { host: platform.gameHost(slug) })
   found.game = `${status} ${comparable(text)}`
