@@ -86,8 +86,12 @@ export function App({ workspace, preview, scripts, roomLog, assets }: AppProps):
     </div>`
 }
 
-/** Gives the focus to a message when it appears. */
-const takeFocus = (message: HTMLElement | null): void => message?.focus()
+/** Gives the focus to a message when it appears, unless the maker has gone on to something else, such as the text. */
+function takeFocus(message: HTMLElement | null): void {
+  const { activeElement, body } = document
+  const hasStayed = !activeElement || activeElement === body || activeElement.closest('.code-head')
+  if (hasStayed) message?.focus()
+}
 
 /** Whether the page shows one pane at a time, as `code.css` does. */
 const isNarrow = (): boolean => matchMedia('(max-width: 900px)').matches
