@@ -77,6 +77,13 @@ export async function plainHttp({ portal: { url }, listen }: Config): Promise<Ch
   return [{ name, status: 'warning', message, hint }]
 }
 
+/** The answer of `/readyz`. */
+interface Readiness {
+  checks?: Record<string, string>
+  /** What the platform has noticed about its machine, such as threads or the disk. */
+  details?: Record<string, string>
+}
+
 /** Checks that the portal answers at its public address. The response also shows its clock and its certificate. */
 export async function portal({ portal: { url }, listen }: Config): Promise<Check[]> {
   const checks: Check[] = []
@@ -89,9 +96,17 @@ export async function portal({ portal: { url }, listen }: Config): Promise<Check
     const signal = AbortSignal.timeout(PATIENCE_MS)
     const answer = await fetch(`${host}/readyz`, { signal, redirect: isHere(hostname) ? 'manual' : 'follow' })
     if (answer.headers.get('location')?.startsWith(`${url}/`)) return [...checks, ok('Platform', `${url} answers`)]
-    const body = (await answer.json().catch(() => ({}))) as { checks?: Record<string, string>; status?: string }
+    const body = (await answer.json().catch(() => ({}))) as Readiness
     const broken = Object.entries(body.checks ?? {}).filter(([, state]) => state !== 'ok')
-    if (answer.status === 200 && body.checks) checks.push(ok('Platform', `${url} answers, and is ready`))
+    const noted = Object.entries(body.details ?? {}).filter(([, state]) => state !== 'ok')
+    if (answer.status === 200 && body.checks && noted.length > 0)
+      checks.push({
+        name: 'Platform',
+        status: 'warning',
+        message: `${url} is ready, and reports ${noted.map(([name, state]) => `${name} ${state}`).join(', ')}`,
+        hint: 'Its log and the overview at /admin say what to do.',
+      })
+    else if (answer.status === 200 && body.checks) checks.push(ok('Platform', `${url} answers, and is ready`))
     else
       checks.push({
         name: 'Platform',

@@ -3,7 +3,9 @@ import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { PNG } from 'pngjs'
 import t, { type Test } from 'tap'
+import { portal } from '../../bin/doctor/network.ts'
 import { systemClock } from '../../core/clock.ts'
+import type { Config } from '../../core/config.ts'
 import { startWorker, threadState } from '../../core/jobs/start-worker.ts'
 import { groupMemory } from '../../core/observe/group-memory.ts'
 import { ThreadWatch } from '../../plugins/host/thread-watch.ts'
@@ -69,6 +71,9 @@ t.test('a server that may start no more threads refuses what needs one, says so,
   t.equal(await changePicture(server, headers), 503)
   await until(() => server.output().includes('The system starts no more threads and programs for this process'))
   t.match(await details(server), { threads: 'warning' })
+  const { portal: url, port } = server
+  const found = await portal({ portal: { url }, listen: { port } } as Config)
+  t.match(found, [{ name: 'Platform', status: 'warning', message: /is ready, and reports threads warning/ }])
   t.equal((await fetch(`${server.portal}/catalog`)).status, 200, 'all else goes on')
   t.equal(server.process.exitCode, null)
 
