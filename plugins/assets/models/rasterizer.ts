@@ -93,7 +93,8 @@ function drawTriangle(
   const area = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
   if (Math.abs(area) < 1e-9) return
   const [za, zb, zc] = [points[2], points[5], points[8]] as unknown as Vector
-  light(surface, at, axes)
+  // Most triangles of a fine model cover no centre of a pixel, or are hidden.
+  let isLit = false
   for (let row = top; row <= bottom; row++) {
     for (let column = left; column <= right; column++) {
       const [px, py] = [column + 0.5, row + 0.5]
@@ -104,6 +105,8 @@ function drawTriangle(
       const depth = a * za + b * zb + c * zc
       const pixel = row * width + column
       if (depth <= (depths[pixel] as number)) continue
+      if (!isLit) light(surface, at, axes)
+      isLit = true
       if (paint(surface, at / 3, { a, b, c, pixel, canvas })) depths[pixel] = depth
     }
   }
@@ -197,6 +200,7 @@ function texel({ width, height }: { width: number; height: number }, u: number, 
 const gamma = (light: number): number => GAMMA[Math.min(STEPS, Math.max(0, Math.round(light * STEPS)))] as number
 
 function normalize([x, y, z]: Vector): Vector {
-  const length = Math.hypot(x, y, z) || 1
+  // `Math.hypot` takes many times as long.
+  const length = Math.sqrt(x * x + y * y + z * z) || 1
   return [x / length, y / length, z / length]
 }

@@ -139,7 +139,12 @@ function pictureOf(
 function average(pixels: Uint8Array): Uint8Array {
   const made = new Uint8Array(SIDE * SIDE * 4)
   const row = 2 * SIDE * 4
-  for (let at = 3; at < pixels.length; at += 4) if (pixels[at] === 0) pixels.fill(BACKGROUND, at - 3, at)
+  for (let at = 0; at < pixels.length; at += 4) {
+    if (pixels[at + 3] !== 0) continue
+    pixels[at] = BACKGROUND
+    pixels[at + 1] = BACKGROUND
+    pixels[at + 2] = BACKGROUND
+  }
   for (let y = 0, to = 0; y < SIDE; y++) {
     for (let x = 0, from = 2 * y * row; x < SIDE; x++, from += 4) {
       for (let channel = 0; channel < 4; channel++, from++, to++) {
