@@ -5,7 +5,7 @@ import { validateBytes } from 'gltf-validator'
 import t, { type Test } from 'tap'
 import { ALL } from '../../kit/extent.ts'
 import { blenderModels } from './blender.ts'
-import { form, startAssets } from './kit.ts'
+import { form, startAssets, untilPrepared } from './kit.ts'
 import { libraryOf, sheet } from './models.ts'
 
 const io = new NodeIO()
@@ -129,8 +129,11 @@ t.test('what was put on a model is in its manifest until it is taken off', async
   t.equal((await ask(`/api/assets/unreal/animation/Walking_A?from=${library.id}`)).status, 404)
   await upload(await libraryOf((await ask('/api/assets/mixamo/animation/run')).body), { title: 'runs' })
   t.equal((await apply('unreal', { from: 'runs', clip: 'run' })).status, 201)
-  await ask('/api/assets/unreal', { as: 'owner', method: 'DELETE' })
-  await ask('/api/assets/runs', { as: 'owner', method: 'DELETE' })
+  for (const name of ['unreal', 'runs']) {
+    // A file that the preparation has just stored would go only when it notices that the model is gone.
+    await untilPrepared(platform, (await platform.app.assets.get(name)).id)
+    await ask(`/api/assets/${name}`, { as: 'owner', method: 'DELETE' })
+  }
   const left: string[] = []
   for await (const { key } of platform.app.storage.list('assets/')) left.push(key.split('/')[1] as string)
   t.same([...new Set(left)], [(await platform.app.assets.get('mixamo')).id], 'nothing of the deleted ones stays')

@@ -70,14 +70,12 @@ export async function startAssets(t: Test, options: PlatformOptions = {}) {
   return { platform, owner, other, ask, upload, host }
 }
 
-/** Waits until the derived files of an asset are made. */
-export const untilPrepared = ({ app }: Platform, assetId: string) =>
+/** Waits until an asset is prepared. @param seconds the limit on an idle machine */
+export const untilPrepared = ({ app }: Platform, assetId: string, seconds?: number) =>
   until(async () => {
-    const [row] = await app.db.query<{ by: number | null }>('select prepared_by as by from assets where id = ?', [
-      assetId,
-    ])
-    return row && row.by !== null
-  })
+    const waiting = `select id from background_jobs where name = 'assets/prepare' and "key" = ?`
+    return (await app.db.query(waiting, [assetId])).length === 0
+  }, seconds)
 
 interface AskOptions {
   as?: 'owner' | 'other' | 'unscoped' | undefined

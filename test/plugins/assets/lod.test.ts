@@ -11,9 +11,8 @@ import t, { type Test } from 'tap'
 import { lostIn } from '../../../plugins/assets/models/compare.ts'
 import { readParts } from '../../../plugins/assets/models/container.ts'
 import { ALL, inFull } from '../../kit/extent.ts'
-import { until } from '../../kit/until.ts'
 import { blenderModels } from './blender.ts'
-import { startAssets } from './kit.ts'
+import { startAssets, untilPrepared } from './kit.ts'
 import { addClip, confetti, edited, type Free, mesh, sheet, surface, tiledSheet, wave } from './models.ts'
 
 async function decoders(): Promise<NodeIO> {
@@ -279,7 +278,6 @@ interface Prepared {
 /** Waits until all variants of an asset exist, and returns it. */
 async function prepared({ ask, platform }: Pick<Started, 'ask' | 'platform'>, name: string): Promise<Prepared> {
   const { id } = await platform.app.assets.get(name)
-  const waiting = `select id from background_jobs where name = 'assets/prepare' and "key" = ?`
-  await until(async () => (await platform.app.db.query(waiting, [id])).length === 0, 150)
+  await untilPrepared(platform, id, 150)
   return (await ask(`/api/assets/${id}`)).json() as Prepared
 }
