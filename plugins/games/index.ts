@@ -14,6 +14,7 @@ import { Games } from './games.ts'
 import { mediaRoutes } from './media/routes.ts'
 import { STORED_KIND, storedMedia } from './media/stored-bytes.ts'
 import { GameInvitation, GameMember } from './members/entities.ts'
+import { invitationPages } from './members/invitation-pages.ts'
 import { memberPages } from './members/page.ts'
 import { memberRoutes } from './members/routes.ts'
 import { migration } from './migrations/2026_11_21_games.ts'
@@ -28,6 +29,7 @@ import { featuresMigration } from './migrations/2026_11_26_features.ts'
 import { gamesOfClientsMigration } from './migrations/2026_11_26_games_of_clients.ts'
 import { membersMigration } from './migrations/2026_11_26_members.ts'
 import { suspensionCauseMigration } from './migrations/2026_11_26_suspension_cause.ts'
+import { invitationsByNameMigration } from './migrations/2026_11_28_invitations_by_name.ts'
 import { approvalPages, contributeApprovals } from './pages/approvals.ts'
 import { contributeToHostDashboard, hostPages } from './pages/host.ts'
 import { livePages } from './pages/live.ts'
@@ -46,6 +48,7 @@ export { Approvals } from './approvals.ts'
 export type { GameColumn, GameTab, OwnerStat, PageSection, SettingsPage } from './dashboard.ts'
 export { NotBasedOnLive, Suspended } from './errors.ts'
 export { GameLookup } from './game-lookup.ts'
+export { receivedInvitations } from './members/invitation-pages.ts'
 export { dashboardHeader } from './pages/dashboard.ts'
 export { NEW_GAME_STEPS } from './pages/form.ts'
 export { gameTitle } from './pages/game-title.ts'
@@ -91,6 +94,7 @@ export default definePlugin(
       deletionForGoodMigration,
       membersMigration,
       featuresMigration,
+      invitationsByNameMigration,
     ],
     limits: GamesLimits,
   },
@@ -158,6 +162,7 @@ export default definePlugin(
     await app.register(activityPages)
     await app.register(livePages)
     await app.register(memberPages)
+    await app.register(invitationPages)
     await app.register(playerPages)
     await app.register(hostPages)
     await app.register(approvalPages)

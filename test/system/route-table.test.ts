@@ -280,6 +280,7 @@ DELETE /api/games/:id/members/:playerId          portal  games:write api-token c
 GET    /api/games/:id/invitations                portal  games:read api-token cli-token session
 POST   /api/games/:id/invitations                portal  games:write api-token cli-token session
 DELETE /api/games/:id/invitations/:invitationId  portal  games:write api-token cli-token session
+GET    /api/games/:id/invitations/players        portal  games:write api-token cli-token session
 GET    /api/games/:id/logs                       portal  games:read api-token cli-token session
 POST   /api/games/:id/media                      portal  games:write api-token cli-token session
 DELETE /api/games/:id/media/:mediaId             portal  games:write api-token cli-token session
@@ -332,6 +333,7 @@ POST   /games/:slug/team/role                    portal  session page
 POST   /games/:slug/team/remove                  portal  session page
 GET    /invitations/:id/:key                     portal  session page
 POST   /invitations/:id/:key                     portal  session page
+POST   /invitations/:id/:key/decline             portal  session page
 POST   /games/:slug/integrate/secret             portal  session page
 GET    /media/:gameId/:file                      portal  optional
 

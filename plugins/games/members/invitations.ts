@@ -1,27 +1,47 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { SqlEntityManager } from '@mikro-orm/sql'
-import { NotFound } from '../../../core/errors.ts'
+import { InvalidRequest, NotFound } from '../../../core/errors.ts'
 import { cutPage, type PageQuery } from '../../../core/http/pagination.ts'
 import { isId, newId } from '../../../core/ids.ts'
 import { recordActivity } from '../activity/record.ts'
-import { AlreadyMember, InvitationEnded, InvitationOfAnother, TooManyInvitations } from '../errors.ts'
+import { AlreadyInvited, AlreadyMember, InvitationEnded, InvitationOfAnother, TooManyInvitations } from '../errors.ts'
 import type { GameLookup, GamesParts } from '../game-lookup.ts'
 import type { Game } from '../schemas.ts'
 import { GameInvitation } from './entities.ts'
+import { letterOf } from './letters.ts'
 import type { HeldGame, Members } from './members.ts'
-import { type MemberRole, roleOf } from './roles.ts'
-import type { Invitation, NewInvitation } from './schemas.ts'
+import { type GameRole, type MemberRole, roleOf } from './roles.ts'
+import type { FoundPlayer, Invitation, NewInvitation, Person } from './schemas.ts'
 
+const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * 60 * 1000
 const VALID_MS = 14 * DAY_MS
 /** Ended invitations are kept this long, so that a player who opens one is told why it has ended. */
 const KEPT_MS = 30 * DAY_MS
+/** Look-ups of players by name, for each player who invites. */
+const LOOKUPS_A_MINUTE = 60
+/** The most players that a look-up finds. */
+const MOST_FOUND = 10
 /** How many players can accept a link. */
 const LINK_USES = 20
 /** The maximum number of open invitations of a game. */
 const MOST_OPEN = 50
+/** The most invitations on a player's own page. */
+const MOST_RECEIVED = 50
 /** The length of a key, which has 132 bits. */
 const KEY_LENGTH = 22
+
+/** An invitation for a player alone, as that player sees it. */
+export interface ReceivedInvitation {
+  id: string
+  /** The path of its page on the portal. */
+  path: string
+  role: MemberRole
+  /** The owner of the game. */
+  from: Person
+  game: Pick<Game, 'title' | 'slug'>
+  expiresAt: Date
+}
 
 /**
  * Invitations to make or test a game: a link for several players, or for one player of the platform. The key in the
@@ -59,10 +79,11 @@ export class MemberInvitations {
    * @throws NotFound, OwnerOnly as `mustOwn`; NotFound for an unknown player; AlreadyMember; TooManyInvitations
    */
   async create(playerId: string, idOrSlug: string, { role, playerId: invitedId }: NewInvitation): Promise<Invitation> {
-    const { db, clock, identity } = this.#parts
+    const { db, clock, identity, site } = this.#parts
     const game = await this.#games.mustOwn(playerId, idOrSlug)
     const invited = invitedId === undefined ? null : await identity.players.find(invitedId)
     if (invitedId !== undefined && (!invited || invited.disabled || invited.isGuest)) throw new NotFound('player')
+    const from = (await identity.players.namesOf([playerId])).get(playerId) ?? 'Somebody'
     const createdAt = clock.now()
     const id = newId('inv', createdAt)
     const row = {
@@ -70,14 +91,21 @@ export class MemberInvitations {
       gameId: game.id,
       role,
       playerId: invited?.id ?? null,
+      email: null,
+      invitedBy: playerId,
       usesLeft: invited ? 1 : LINK_USES,
       createdAt,
       expiresAt: new Date(createdAt.getTime() + VALID_MS),
       revokedAt: null,
+      declinedAt: null,
     }
     await db.transaction((em) =>
       this.#members.hold(em, game.id, async (_em, held) => {
-        if (invited) mustBeNew(invited.id, held, role)
+        if (invited) {
+          mustBeNew(invited.id, held, role, invited.name)
+          const same = { ...this.#open(game.id), playerId: invited.id, role }
+          if ((await em.count(GameInvitation, same)) > 0) throw new AlreadyInvited(invited.name)
+        }
         if ((await em.count(GameInvitation, this.#open(game.id))) >= MOST_OPEN) {
           throw new TooManyInvitations(String(MOST_OPEN))
         }
@@ -85,18 +113,81 @@ export class MemberInvitations {
         const detail = invited ? `${role}: ${invited.name}` : role
         await recordActivity(em, clock, { gameId: game.id, action: 'invitation.create', target: id, detail })
         if (invited) {
-          const subject = `Invitation to ${role === 'maker' ? 'make' : 'test'} ${game.title}`
-          await identity.writeTo(
-            em,
-            invited.id,
-            subject,
-            `${subject}: open this address to accept it.\n\n${this.#url(id)}`,
-          )
+          const { subject, text } = letterOf({ from, game, role, url: this.#url(id), siteName: site.name })
+          await identity.writeTo(em, invited.id, subject, text)
         }
       }),
     )
     const [invitation] = await this.#describe([row])
     return invitation as Invitation
+  }
+
+  /**
+   * Finds players to invite by the beginning of their name, with what they are in the game already. It leaves out the
+   * caller.
+   *
+   * @throws NotFound, OwnerOnly as `mustOwn`; RateLimited
+   */
+  async findPlayers(playerId: string, idOrSlug: string, name: string): Promise<FoundPlayer[]> {
+    const game = await this.#games.mustOwn(playerId, idOrSlug)
+    await this.#countLookup(playerId)
+    const found = await this.#parts.identity.players.startingWith(name, MOST_FOUND + 1)
+    return found
+      .filter(({ id }) => id !== playerId)
+      .slice(0, MOST_FOUND)
+      .map((player) => ({ ...player, role: this.#games.roleOf(player.id, game) }))
+  }
+
+  /**
+   * Returns the id of the only player of a name.
+   *
+   * @throws NotFound, OwnerOnly as `mustOwn`; RateLimited; InvalidRequest when no player or several have the name
+   */
+  async playerNamed(playerId: string, idOrSlug: string, name: string): Promise<string> {
+    await this.#games.mustOwn(playerId, idOrSlug)
+    await this.#countLookup(playerId)
+    const [player, other] = await this.#parts.identity.players.named(name, 2)
+    if (player && !other) return player.id
+    throw nameRefused(
+      !name.trim()
+        ? 'Type the name of a player, or create a link.'
+        : other
+          ? `Several players are called ${name.trim()}: choose one of the list that opens as you type, or send a link.`
+          : `Nobody here is called ${name.trim()}. Check the name, or send a link.`,
+    )
+  }
+
+  #countLookup(playerId: string): Promise<void> {
+    return this.#parts.rateLimiter.take(`invitations/players/${playerId}`, LOOKUPS_A_MINUTE, MINUTE_MS)
+  }
+
+  /** Lists the invitations for a player alone that the player can still accept, the newest first. */
+  async receivedBy(playerId: string): Promise<ReceivedInvitation[]> {
+    const { clock, db } = this.#parts
+    const where = { playerId, ...openAt(clock.now()) }
+    const rows = await db.em().find(GameInvitation, where, { orderBy: { id: 'desc' }, limit: MOST_RECEIVED })
+    const games = new Map((await this.#games.byIds(rows.map(({ gameId }) => gameId))).map((game) => [game.id, game]))
+    const people = await this.#members.people([...games.values()].map(({ ownerId }) => ownerId))
+    return rows.flatMap(({ id, gameId, role, expiresAt }) => {
+      const game = games.get(gameId)
+      const from = game && people.get(game.ownerId)
+      if (!game || !from || game.approval || game.suspended || !isNew(this.#games.roleOf(playerId, game), role))
+        return []
+      return [{ id, path: this.#path(id), role, from, game: { title: game.title, slug: game.slug }, expiresAt }]
+    })
+  }
+
+  /** Ends an invitation for the player alone who opens it. @throws as `find`; NotFound for a link */
+  async decline(playerId: string, invitationId: string, key: string): Promise<void> {
+    const { db, clock } = this.#parts
+    const { game, row } = await this.find(playerId, invitationId, key)
+    if (row.playerId !== playerId) throw new NotFound('invitation')
+    await db.transaction(async (em) => {
+      const which = { id: invitationId, ...openAt(clock.now()) }
+      if ((await em.nativeUpdate(GameInvitation, which, { declinedAt: clock.now() })) === 0) return
+      const change = { gameId: game.id, action: 'invitation.decline', target: playerId, detail: row.role } as const
+      await recordActivity(em, clock, change)
+    })
   }
 
   /** Ends an invitation. Players who accepted it stay. @throws NotFound, OwnerOnly */
@@ -166,11 +257,12 @@ export class MemberInvitations {
   }
 
   #open(gameId: string) {
-    return { gameId, revokedAt: null, usesLeft: { $gt: 0 }, expiresAt: { $gt: this.#parts.clock.now() } }
+    return { gameId, ...openAt(this.#parts.clock.now()) }
   }
 
   /** @throws InvitationEnded with the reason */
-  #mustBeOpen({ revokedAt, usesLeft, expiresAt }: GameInvitation): void {
+  #mustBeOpen({ revokedAt, declinedAt, usesLeft, expiresAt }: GameInvitation): void {
+    if (declinedAt) throw new InvitationEnded('This invitation was declined.')
     if (revokedAt) throw new InvitationEnded('This invitation was taken back.')
     if (usesLeft <= 0) throw new InvitationEnded('This invitation has been used.')
     if (expiresAt <= this.#parts.clock.now()) throw new InvitationEnded('This invitation was valid for two weeks.')
@@ -190,7 +282,11 @@ export class MemberInvitations {
   }
 
   #url(id: string): string {
-    return `${this.#parts.origins.portal}/invitations/${id}/${this.#keyOf(id)}`
+    return this.#parts.origins.portal + this.#path(id)
+  }
+
+  #path(id: string): string {
+    return `/invitations/${id}/${this.#keyOf(id)}`
   }
 
   #keyOf(id: string): string {
@@ -203,10 +299,18 @@ export class MemberInvitations {
   }
 }
 
-/** Requires that an invitation gives a player a role that they do not have. @throws AlreadyMember */
-function mustBeNew(playerId: string, { row, members }: HeldGame, role: GameInvitation['role']): void {
+/** The condition for an invitation that can still be accepted. */
+const openAt = (now: Date) => ({ revokedAt: null, declinedAt: null, usesLeft: { $gt: 0 }, expiresAt: { $gt: now } })
+
+/** Whether an invitation gives a player a role that they do not have. */
+export const isNew = (before: GameRole | null, role: MemberRole): boolean =>
+  before === null || (before === 'tester' && role === 'maker')
+
+/** @param name of the player, when somebody else asks @throws AlreadyMember */
+function mustBeNew(playerId: string, { row, members }: HeldGame, role: MemberRole, name?: string): void {
   const of = (wanted: string) => [...members].filter(([, its]) => its === wanted).map(([id]) => id)
   const before = roleOf(playerId, { ownerId: row.ownerId, makerIds: of('maker'), testerIds: of('tester') })
-  if (before === null || (before === 'tester' && role === 'maker')) return
-  throw new AlreadyMember(before)
+  if (before !== null && !isNew(before, role)) throw new AlreadyMember(name ? `${name} is` : 'You are', before)
 }
+
+const nameRefused = (message: string) => new InvalidRequest(message).with({ details: [{ path: 'name', message }] })

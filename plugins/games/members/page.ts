@@ -13,9 +13,9 @@ import {
   type Content,
   CopyValue,
   EmptyState,
+  Field,
   Form,
   html,
-  PageHeader,
   QrPicture,
   renderPage,
   Section,
@@ -31,9 +31,7 @@ import type { Invitation, Member } from './schemas.ts'
 
 const constraints = { origin: 'portal' } as const
 const own = { config: { auth: 'session', page: true }, constraints } as const
-const secret = { config: { auth: 'session', page: true, secretPath: true }, constraints } as const
 const Slug = Type.Object({ slug: Type.String({ maxLength: 63 }) })
-const Link = Type.Object({ id: Type.String({ maxLength: 30 }), key: Type.String({ maxLength: 100 }) })
 const RoleField = Type.Union([Type.Literal('maker'), Type.Literal('tester')], {
   advice: 'Choose what they may do.',
 })
@@ -41,7 +39,15 @@ const MemberField = Type.String({ maxLength: 30 })
 /** The open invitations of a page; see `MOST_OPEN`. */
 const LISTED = 50
 
-/** `/games/:slug/team`: who makes and tests a game; and the pages of invitations. */
+/** What the form for invitations sends: `do` is `link` for a link; a script adds `player`, the id of a chosen player. */
+const Invite = Type.Object({
+  role: RoleField,
+  do: Type.Optional(Type.String({ maxLength: 10 })),
+  name: Type.Optional(Type.String({ maxLength: 240 })),
+  player: Type.Optional(Type.String({ maxLength: 30 })),
+})
+
+/** `/games/:slug/team`: who makes and tests a game, and its open invitations. */
 export const memberPages: Routes = async (app) => {
   const { members, memberInvitations: invitations } = app.games
   const slugOf = (request: FastifyRequest) => (request.params as { slug: string }).slug
@@ -60,16 +66,25 @@ export const memberPages: Routes = async (app) => {
     return renderPage(reply, {
       title: `Team of ${game.title}`,
       user: viewer,
+      scripts: isOwner ? ['people-chooser.js'] : [],
       body: team(app, { game, playerId, members: await members.list(playerId, game.id), open: await withCodes(open) }),
     })
   })
 
   app.post(
     '/games/:slug/team/invitations',
-    { ...own, onRequest: owned, schema: { params: Slug, body: Type.Object({ role: RoleField }) } },
+    { ...own, onRequest: owned, schema: { params: Slug, body: Invite } },
     async (request, reply) => {
       const { slug } = request.params
-      const { id } = await invitations.create(callerOf(request).playerId, slug, { role: request.body.role })
+      const { role, name = '', player, do: wanted } = request.body
+      const { playerId } = callerOf(request)
+      const { id } = await invitations.create(
+        playerId,
+        slug,
+        wanted === 'link'
+          ? { role }
+          : { role, playerId: player || (await invitations.playerNamed(playerId, slug, name)) },
+      )
       return reply.redirect(`${teamOf(slug)}#${id}`, 303)
     },
   )
@@ -109,33 +124,6 @@ export const memberPages: Routes = async (app) => {
       return reply.redirect(request.body.member === playerId ? '/games' : teamOf(request.params.slug), 303)
     },
   )
-
-  app.get('/invitations/:id/:key', { ...secret, schema: { params: Link } }, async (request, reply) => {
-    const { playerId, viewer } = callerOf(request)
-    const { id, key } = request.params
-    const { game, row } = await invitations.find(playerId, id, key)
-    const owner = (await members.people([game.ownerId])).get(game.ownerId)
-    const before = app.games.roleOf(playerId, game)
-    reply.header('referrer-policy', 'no-referrer')
-    return renderPage(reply, {
-      title: `Invitation to ${game.title}`,
-      user: viewer,
-      narrow: true,
-      body: invitationPage({
-        game,
-        from: owner?.name ?? 'Somebody',
-        role: row.role,
-        before,
-        action: `/invitations/${id}/${key}`,
-      }),
-    })
-  })
-
-  app.post('/invitations/:id/:key', { ...secret, schema: { params: Link } }, async (request, reply) => {
-    const { playerId } = callerOf(request)
-    const { game, role } = await invitations.accept(playerId, request.params.id, request.params.key)
-    return reply.redirect(role === 'maker' ? `${pathOf(game)}/overview` : pathOf(game), 303)
-  })
 }
 
 type WithCode = Invitation & { code: ReturnType<typeof qrPath> }
@@ -162,7 +150,7 @@ function team(app: Pick<FastifyInstance, 'games' | 'origins'>, { game, playerId,
     <${Section} title="Members" description="Makers deploy and change the game as you do. Only its owner deletes it, changes its address and decides who is here.">
       <${Table} caption=${`Members of ${game.title}`} columns=${columnsOf({ path, playerId, isOwner })} rows=${members} />
     <//>
-    ${isOwner && inviteSection(path, open, members.length === 1)}`
+    ${isOwner && inviteSection({ game, path, open, alone: members.length === 1 })}`
 }
 
 const columnsOf = ({
@@ -215,49 +203,53 @@ function actionsOf(
   </span>`
 }
 
-const inviteSection = (path: string, open: readonly WithCode[], alone: boolean): View => html`
-  <${Section} layout="side" title="Invite" id="invitations" description="Everybody who opens the link and is signed in can join. It is valid for two weeks and for 20 players.">
+const inviteSection = ({ game, path, open, alone }: InviteProps): View => html`
+  <${Section} layout="side" title="Invite" id="invitations" description="A link is for everybody who opens it and signs in: 20 players within two weeks. An invitation by name is for that player alone.">
     ${
       alone &&
       open.length === 0 &&
-      html`<${EmptyState} title="You make it alone"><p>Create a link, and send it, or let others scan its code.</p><//>`
+      html`<${EmptyState} title="You make it alone"><p>Create a link, and send it, or let others scan its code. Players who are here already can be invited by name.</p><//>`
     }
-    ${open.map(
-      ({ id, url, role, player, usesLeft, expiresAt, code }, at) => html`
-      <div id=${id}><${Card} title=${player ? html`<bdi>${player.name}</bdi> as ${role}` : `Link for ${role === 'maker' ? 'makers' : 'testers'}`}>
-        <p class="soft">For ${usesLeft} ${usesLeft === 1 ? 'player' : 'players'}, until <${Timestamp} at=${expiresAt} /></p>
-        <${CopyValue} value=${url} label=${`invitation of a ${role}`} />
-        <details class="confirm invite" open=${at === 0}><summary class="button small">Code</summary><div class="confirm-body plain"><${QrPicture} ...${code} label="QR code of the invitation" /></div></details>
-        <div class="row"><${Form} action=${`${path}/revoke`}><${Button} small kind="danger" name="invitation" value=${id} label=${`Take back the invitation of a ${role}`}>Take back<//><//></div>
-      <//></div>`,
-    )}
-    <${Form} action=${`${path}/invitations`} submit="Create a link">
+    ${open.map((invitation, at) => openInvitation(path, invitation, at))}
+    <${Form} action=${`${path}/invitations`}>
       <${Choices} legend="What may they do?" name="role" value="maker" options=${[
         { value: 'maker', label: 'Make', hint: 'Deploy, change settings, boards and media, and see all figures.' },
         { value: 'tester', label: 'Test', hint: 'Play it while it is private, and its previews.' },
       ]} />
+      <div class="chooser" data-chooser=${`/api/games/${game.id}/invitations/players`}>
+        <${Field} label="Name of a player" name="name" hint="Somebody who has an account here. For everybody else create a link." maxlength=${240} autocomplete="off" />
+      </div>
+      <div class="form-actions"><${Button} kind="act">Invite<//><${Button} name="do" value="link">Create a link<//></div>
     <//>
   <//>`
 
-interface InvitationProps {
+interface InviteProps {
   game: Game
-  /** The name of the owner. */
-  from: string
-  role: MemberRole
-  /** The viewer's role so far. */
-  before: GameRole | null
-  action: string
+  path: string
+  open: readonly WithCode[]
+  /** Whether the game has no members. */
+  alone: boolean
 }
 
-function invitationPage({ game, from, role, before, action }: InvitationProps): View {
-  const isNew = before === null || (before === 'tester' && role === 'maker')
-  const lede = isNew
-    ? html`<bdi>${from}</bdi> invites you to ${role === 'maker' ? 'make this game together' : 'test this game'}.`
-    : `You are in this game already, as its ${before}.`
-  return html`<${PageHeader} title=${game.title} lede=${lede} />
-    ${
-      isNew
-        ? html`<${Form} action=${action} submit="Join"><//>`
-        : html`<${Button} href=${before === 'tester' ? pathOf(game) : `${pathOf(game)}/overview`}>Open the game<//>`
-    }`
+function openInvitation(
+  path: string,
+  { id, url, role, player, usesLeft, expiresAt, code }: WithCode,
+  at: number,
+): View {
+  const takeBack = player ? `Take back the invitation of ${player.name}` : `Take back the invitation of a ${role}`
+  const title = player
+    ? html`<span class="person"><${Avatar} name=${player.name} imageUrl=${player.imageUrl} size="s" /><span><bdi>${player.name}</bdi> as ${role}</span></span>`
+    : `Link for ${role === 'maker' ? 'makers' : 'testers'}`
+  const until = html`<${Timestamp} at=${expiresAt} />`
+  return html`
+    <div id=${id}><${Card} title=${title}>
+      ${
+        player
+          ? html`<p class="soft">Has not answered yet. The invitation is among their messages until ${until}</p>`
+          : html`<p class="soft">For ${usesLeft} ${usesLeft === 1 ? 'player' : 'players'}, until ${until}</p>
+            <${CopyValue} value=${url} label=${`invitation of a ${role}`} />
+            <details class="confirm invite" open=${at === 0}><summary class="button small">Code</summary><div class="confirm-body plain"><${QrPicture} ...${code} label="QR code of the invitation" /></div></details>`
+      }
+      <div class="row"><${Form} action=${`${path}/revoke`}><${Button} small kind="danger" name="invitation" value=${id} label=${takeBack}>Take back<//><//></div>
+    <//></div>`
 }

@@ -12,6 +12,20 @@ export const Person = Type.Object({
 })
 export type Person = Static<typeof Person>
 
+/** A player who can be invited. */
+export const FoundPlayer = Type.Object({
+  ...Person.properties,
+  role: Type.Union([Type.Literal('owner'), Type.Literal('maker'), Type.Literal('tester'), Type.Null()], {
+    description: 'What the player is in the game already.',
+  }),
+})
+export type FoundPlayer = Static<typeof FoundPlayer>
+export const PlayersQuery = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 240, description: 'The beginning of the name.' }),
+})
+/** At most 10, so the list has no pages. */
+export const FoundPlayers = Type.Object({ players: Type.Array(FoundPlayer) })
+
 export const Member = Type.Object({
   player: Person,
   role: Type.Union([Type.Literal('owner'), Type.Literal('maker'), Type.Literal('tester')]),
