@@ -133,6 +133,28 @@ export class Players {
     return new Map(rows.map(({ id, name, avatar }) => [id, { name, imageUrl: portalUrl + avatarPath(id, avatar) }]))
   }
 
+  /** Returns the public name and picture of these players by id, and whether they have a public page. */
+  async creditsOf(
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, Profile & Pick<Standing, 'disabled'> & { hasPage: boolean }>> {
+    if (ids.length === 0) return new Map()
+    const rows = await this.#context.db.query<{
+      id: string
+      name: string
+      avatar: string | null
+      guest: number
+      disabled: number
+    }>(`select id, name, avatar, guest, disabled from players where id in (${ids.map(() => '?').join(', ')})`, ids)
+    const { portalUrl } = this.#context
+    return new Map(
+      rows.map(({ id, name, avatar, ...is }) => {
+        const disabled = Boolean(is.disabled)
+        const profile = { id, name, imageUrl: portalUrl + avatarPath(id, avatar) }
+        return [id, { ...profile, disabled, hasPage: !disabled && !is.guest }]
+      }),
+    )
+  }
+
   /** Finds players by the beginning of their name, in the order of the names. Case does not count. */
   startingWith(start: string, limit: number): Promise<Profile[]> {
     return this.#findable(start, limit, 'start')
