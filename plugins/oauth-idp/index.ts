@@ -65,6 +65,7 @@ export { InvalidGrant } from './oauth/errors.ts'
 export { PasswordAuthentication } from './players/password-authentication.ts'
 export { PasswordHasher } from './players/passwords.ts'
 export { type NewPlayer, Players, type Standing } from './players/players.ts'
+export { normaliseEmail } from './players/profile.ts'
 export type { Player } from './players/schemas.ts'
 export { SettingsHeader } from './settings/header.ts'
 

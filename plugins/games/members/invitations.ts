@@ -1,10 +1,18 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import { InvalidRequest, NotFound } from '../../../core/errors.ts'
 import { cutPage, type PageQuery } from '../../../core/http/pagination.ts'
 import { isId, newId } from '../../../core/ids.ts'
+import { normaliseEmail } from '../../oauth-idp/index.ts'
 import { recordActivity } from '../activity/record.ts'
-import { AlreadyInvited, AlreadyMember, InvitationEnded, InvitationOfAnother, TooManyInvitations } from '../errors.ts'
+import {
+  AlreadyInvited,
+  AlreadyMember,
+  InvitationEnded,
+  InvitationOfAnother,
+  NoMail,
+  TooManyInvitations,
+} from '../errors.ts'
 import type { GameLookup, GamesParts } from '../game-lookup.ts'
 import type { Game } from '../schemas.ts'
 import { GameInvitation } from './entities.ts'
@@ -20,6 +28,9 @@ const VALID_MS = 14 * DAY_MS
 const KEPT_MS = 30 * DAY_MS
 /** Look-ups of players by name, for each player who invites. */
 const LOOKUPS_A_MINUTE = 60
+/** Mails to addresses from one player, and to one address from all. */
+const MAILS_A_DAY = 30
+const MAILS_TO_ADDRESS_A_DAY = 3
 /** The most players that a look-up finds. */
 const MOST_FOUND = 10
 /** How many players can accept a link. */
@@ -74,13 +85,22 @@ export class MemberInvitations {
   }
 
   /**
-   * Creates an invitation. An invited player is told by mail, where there is mail.
+   * Creates an invitation. An invited player is told by mail, where there is mail. To an address goes a link for one
+   * player; nothing depends on whether it has an account.
    *
-   * @throws NotFound, OwnerOnly as `mustOwn`; NotFound for an unknown player; AlreadyMember; TooManyInvitations
+   * @throws NotFound, OwnerOnly as `mustOwn`; NotFound for an unknown player; AlreadyMember; AlreadyInvited;
+   *   TooManyInvitations; NoMail, RateLimited, InvalidRequest for an address
    */
-  async create(playerId: string, idOrSlug: string, { role, playerId: invitedId }: NewInvitation): Promise<Invitation> {
+  async create(
+    playerId: string,
+    idOrSlug: string,
+    { role, playerId: invitedId, email: address }: NewInvitation,
+  ): Promise<Invitation> {
     const { db, clock, identity, site } = this.#parts
     const game = await this.#games.mustOwn(playerId, idOrSlug)
+    if (invitedId !== undefined && address !== undefined)
+      throw new InvalidRequest('Give the id of a player or an email address, not both.')
+    const email = address === undefined ? null : await this.#acceptedAddress(playerId, address)
     const invited = invitedId === undefined ? null : await identity.players.find(invitedId)
     if (invitedId !== undefined && (!invited || invited.disabled || invited.isGuest)) throw new NotFound('player')
     const from = (await identity.players.namesOf([playerId])).get(playerId) ?? 'Somebody'
@@ -91,21 +111,21 @@ export class MemberInvitations {
       gameId: game.id,
       role,
       playerId: invited?.id ?? null,
-      email: null,
+      email,
       invitedBy: playerId,
-      usesLeft: invited ? 1 : LINK_USES,
+      usesLeft: invited || email ? 1 : LINK_USES,
       createdAt,
       expiresAt: new Date(createdAt.getTime() + VALID_MS),
       revokedAt: null,
       declinedAt: null,
     }
+    const letter = letterOf({ from, game, role, url: this.#url(id), siteName: site.name, isForOne: !invited })
     await db.transaction((em) =>
       this.#members.hold(em, game.id, async (_em, held) => {
-        if (invited) {
-          mustBeNew(invited.id, held, role, invited.name)
-          const same = { ...this.#open(game.id), playerId: invited.id, role }
-          if ((await em.count(GameInvitation, same)) > 0) throw new AlreadyInvited(invited.name)
-        }
+        if (invited) mustBeNew(invited.id, held, role, invited.name)
+        const [to, name] = invited ? [{ playerId: invited.id }, invited.name] : [{ email }, email]
+        if (name !== null && (await em.count(GameInvitation, { ...this.#open(game.id), ...to, role })) > 0)
+          throw new AlreadyInvited(name)
         if ((await em.count(GameInvitation, this.#open(game.id))) >= MOST_OPEN) {
           throw new TooManyInvitations(String(MOST_OPEN))
         }
@@ -113,9 +133,9 @@ export class MemberInvitations {
         const detail = invited ? `${role}: ${invited.name}` : role
         await recordActivity(em, clock, { gameId: game.id, action: 'invitation.create', target: id, detail })
         if (invited) {
-          const { subject, text } = letterOf({ from, game, role, url: this.#url(id), siteName: site.name })
-          await identity.writeTo(em, invited.id, subject, text)
+          await identity.writeTo(em, invited.id, letter.subject, letter.text)
         }
+        if (email) await identity.writeToAddress(em, email, letter)
       }),
     )
     const [invitation] = await this.#describe([row])
@@ -155,6 +175,18 @@ export class MemberInvitations {
           ? `Several players are called ${name.trim()}: choose one of the list that opens as you type, or send a link.`
           : `Nobody here is called ${name.trim()}. Check the name, or send a link.`,
     )
+  }
+
+  /** Returns an address to which the player may send a mail. @throws NoMail, RateLimited, InvalidRequest */
+  async #acceptedAddress(playerId: string, address: string): Promise<string> {
+    const { identity, rateLimiter } = this.#parts
+    const email = normaliseEmail(address)
+    if (!identity.sendsMail) throw new NoMail('This platform sends no mail.')
+    if ((await identity.players.find(playerId))?.isGuest) throw new NoMail('Guests cannot invite by mail.')
+    await rateLimiter.take(`invitations/mails/${playerId}`, MAILS_A_DAY, DAY_MS)
+    const digest = createHash('sha256').update(email).digest('base64url')
+    await rateLimiter.take(`invitations/address/${digest}`, MAILS_TO_ADDRESS_A_DAY, DAY_MS)
+    return email
   }
 
   #countLookup(playerId: string): Promise<void> {
@@ -251,9 +283,10 @@ export class MemberInvitations {
     await this.#parts.db.em().nativeDelete(GameInvitation, { expiresAt: { $lt: before } })
   }
 
-  /** Deletes the invitations of a player, in the transaction that ends the account. */
+  /** Deletes the invitations for a player and by a player, in the transaction that ends the account. */
   async removeAllOf(em: SqlEntityManager, playerId: string): Promise<void> {
     await em.nativeDelete(GameInvitation, { playerId })
+    await em.nativeDelete(GameInvitation, { invitedBy: playerId })
   }
 
   #open(gameId: string) {
@@ -270,11 +303,12 @@ export class MemberInvitations {
 
   async #describe(rows: readonly Omit<GameInvitation, 'gameId'>[]): Promise<Invitation[]> {
     const people = await this.#members.people(rows.flatMap(({ playerId }) => playerId ?? []))
-    return rows.map(({ id, role, playerId, usesLeft, createdAt, expiresAt }) => ({
+    return rows.map(({ id, role, playerId, email = null, usesLeft, createdAt, expiresAt }) => ({
       id,
       url: this.#url(id),
       role,
       player: playerId ? (people.get(playerId) ?? null) : null,
+      email,
       usesLeft,
       createdAt: createdAt.toISOString(),
       expiresAt: expiresAt.toISOString(),

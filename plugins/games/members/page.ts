@@ -43,7 +43,7 @@ const LISTED = 50
 const Invite = Type.Object({
   role: RoleField,
   do: Type.Optional(Type.String({ maxLength: 10 })),
-  name: Type.Optional(Type.String({ maxLength: 240 })),
+  name: Type.Optional(Type.String({ maxLength: 254 })),
   player: Type.Optional(Type.String({ maxLength: 30 })),
 })
 
@@ -56,6 +56,13 @@ export const memberPages: Routes = async (app) => {
     await app.games.mustOwn(callerOf(request).playerId, slugOf(request))
   }
   const teamOf = (slug: string) => `${pathOf({ slug })}/team`
+
+  /** Returns who is meant: a player who was chosen in the list, an address, or the name of a player. */
+  const invitedBy = async (form: { playerId: string; slug: string; name: string; player: string | undefined }) => {
+    if (form.player) return { playerId: form.player }
+    if (app.identity.sendsMail && form.name.includes('@')) return { email: form.name }
+    return { playerId: await invitations.playerNamed(form.playerId, form.slug, form.name) }
+  }
 
   app.get('/games/:slug/team', { ...own, schema: { params: Slug } }, async (request, reply) => {
     const { playerId, viewer } = callerOf(request)
@@ -81,9 +88,7 @@ export const memberPages: Routes = async (app) => {
       const { id } = await invitations.create(
         playerId,
         slug,
-        wanted === 'link'
-          ? { role }
-          : { role, playerId: player || (await invitations.playerNamed(playerId, slug, name)) },
+        wanted === 'link' ? { role } : { role, ...(await invitedBy({ playerId, slug, name, player })) },
       )
       return reply.redirect(`${teamOf(slug)}#${id}`, 303)
     },
@@ -142,7 +147,10 @@ interface TeamProps {
 
 const ROLES: Record<GameRole, string> = { owner: 'owner', maker: 'maker', tester: 'tester' }
 
-function team(app: Pick<FastifyInstance, 'games' | 'origins'>, { game, playerId, members, open }: TeamProps): View {
+function team(
+  app: Pick<FastifyInstance, 'games' | 'origins' | 'identity'>,
+  { game, playerId, members, open }: TeamProps,
+): View {
   const path = `${pathOf(game)}/team`
   const isOwner = app.games.may(playerId, game, 'own')
   return html`
@@ -150,7 +158,7 @@ function team(app: Pick<FastifyInstance, 'games' | 'origins'>, { game, playerId,
     <${Section} title="Members" description="Makers deploy and change the game as you do. Only its owner deletes it, changes its address and decides who is here.">
       <${Table} caption=${`Members of ${game.title}`} columns=${columnsOf({ path, playerId, isOwner })} rows=${members} />
     <//>
-    ${isOwner && inviteSection({ game, path, open, alone: members.length === 1 })}`
+    ${isOwner && inviteSection({ game, path, open, alone: members.length === 1, mail: app.identity.sendsMail })}`
 }
 
 const columnsOf = ({
@@ -203,7 +211,7 @@ function actionsOf(
   </span>`
 }
 
-const inviteSection = ({ game, path, open, alone }: InviteProps): View => html`
+const inviteSection = ({ game, path, open, alone, mail }: InviteProps): View => html`
   <${Section} layout="side" title="Invite" id="invitations" description="A link is for everybody who opens it and signs in: 20 players within two weeks. An invitation by name is for that player alone.">
     ${
       alone &&
@@ -217,7 +225,11 @@ const inviteSection = ({ game, path, open, alone }: InviteProps): View => html`
         { value: 'tester', label: 'Test', hint: 'Play it while it is private, and its previews.' },
       ]} />
       <div class="chooser" data-chooser=${`/api/games/${game.id}/invitations/players`}>
-        <${Field} label="Name of a player" name="name" hint="Somebody who has an account here. For everybody else create a link." maxlength=${240} autocomplete="off" />
+        ${
+          mail
+            ? html`<${Field} label="Name of a player, or an email address" name="name" hint="Choose somebody who has an account here. To an address goes a link for one player." maxlength=${254} autocomplete="off" />`
+            : html`<${Field} label="Name of a player" name="name" hint="Somebody who has an account here. For everybody else create a link." maxlength=${254} autocomplete="off" />`
+        }
       </div>
       <div class="form-actions"><${Button} kind="act">Invite<//><${Button} name="do" value="link">Create a link<//></div>
     <//>
@@ -229,24 +241,30 @@ interface InviteProps {
   open: readonly WithCode[]
   /** Whether the game has no members. */
   alone: boolean
+  /** Whether the platform sends mail. */
+  mail: boolean
 }
 
 function openInvitation(
   path: string,
-  { id, url, role, player, usesLeft, expiresAt, code }: WithCode,
+  { id, url, role, player, email, usesLeft, expiresAt, code }: WithCode,
   at: number,
 ): View {
-  const takeBack = player ? `Take back the invitation of ${player.name}` : `Take back the invitation of a ${role}`
+  const takeBack = `Take back the invitation of ${player?.name ?? email ?? `a ${role}`}`
   const title = player
     ? html`<span class="person"><${Avatar} name=${player.name} imageUrl=${player.imageUrl} size="s" /><span><bdi>${player.name}</bdi> as ${role}</span></span>`
-    : `Link for ${role === 'maker' ? 'makers' : 'testers'}`
+    : email
+      ? html`<bdi>${email}</bdi> as ${role}`
+      : `Link for ${role === 'maker' ? 'makers' : 'testers'}`
   const until = html`<${Timestamp} at=${expiresAt} />`
   return html`
     <div id=${id}><${Card} title=${title}>
       ${
         player
           ? html`<p class="soft">Has not answered yet. The invitation is among their messages until ${until}</p>`
-          : html`<p class="soft">For ${usesLeft} ${usesLeft === 1 ? 'player' : 'players'}, until ${until}</p>
+          : email
+            ? html`<p class="soft">A link was sent there. It is for the first player who opens it, until ${until}</p>`
+            : html`<p class="soft">For ${usesLeft} ${usesLeft === 1 ? 'player' : 'players'}, until ${until}</p>
             <${CopyValue} value=${url} label=${`invitation of a ${role}`} />
             <details class="confirm invite" open=${at === 0}><summary class="button small">Code</summary><div class="confirm-body plain"><${QrPicture} ...${code} label="QR code of the invitation" /></div></details>`
       }

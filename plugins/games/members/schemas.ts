@@ -48,7 +48,16 @@ export const NewInvitation = Type.Object(
   {
     role: Role,
     playerId: Type.Optional(
-      Type.String({ maxLength: 30, description: 'The only player who can accept it. Without: a link for 20 players.' }),
+      Type.String({
+        maxLength: 30,
+        description: 'The only player who can accept it. Without this and `email`: a link for 20 players.',
+      }),
+    ),
+    email: Type.Optional(
+      Type.String({
+        maxLength: 254,
+        description: 'Where to send a link for one player: the first who opens it, with whatever address.',
+      }),
     ),
   },
   { additionalProperties: false },
@@ -60,6 +69,7 @@ export const Invitation = Type.Object({
   url: Type.String({ description: 'A signed-in player who opens it can accept.' }),
   role: Role,
   player: Type.Union([Person, Type.Null()], { description: 'null: it is a link.' }),
+  email: Type.Union([Type.String(), Type.Null()], { description: 'Where its link was sent.' }),
   usesLeft: Type.Integer({ description: 'How many players can still accept it.' }),
   createdAt: Type.String({ format: 'date-time' }),
   expiresAt: Type.String({ format: 'date-time' }),
