@@ -75,7 +75,7 @@ export class Games extends GameLookup {
     this.#parts = parts
     this.#limits = limits
     this.count = new Counts({ db, clock, log, key: keys.derive('games/visitors') })
-    this.activity = new Activity(parts)
+    this.activity = new Activity(parts, limits)
     this.media = new Media({ db, clock, config, quotas, storage, workerPrograms, games: this })
     this.cards = new Cards({
       config,

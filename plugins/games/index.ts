@@ -14,6 +14,7 @@ import { Games } from './games.ts'
 import { mediaRoutes } from './media/routes.ts'
 import { STORED_KIND, storedMedia } from './media/stored-bytes.ts'
 import { GameInvitation, GameMember } from './members/entities.ts'
+import { exportInvitations, exportMemberships } from './members/export-members.ts'
 import { invitationPages } from './members/invitation-pages.ts'
 import { memberPages } from './members/page.ts'
 import { memberRoutes } from './members/routes.ts'
@@ -29,6 +30,7 @@ import { featuresMigration } from './migrations/2026_11_26_features.ts'
 import { gamesOfClientsMigration } from './migrations/2026_11_26_games_of_clients.ts'
 import { membersMigration } from './migrations/2026_11_26_members.ts'
 import { suspensionCauseMigration } from './migrations/2026_11_26_suspension_cause.ts'
+import { activityOfPlayersMigration } from './migrations/2026_11_28_activity_of_players.ts'
 import { invitationsByNameMigration } from './migrations/2026_11_28_invitations_by_name.ts'
 import { approvalPages, contributeApprovals } from './pages/approvals.ts'
 import { contributeToHostDashboard, hostPages } from './pages/host.ts'
@@ -95,6 +97,7 @@ export default definePlugin(
       membersMigration,
       featuresMigration,
       invitationsByNameMigration,
+      activityOfPlayersMigration,
     ],
     limits: GamesLimits,
   },
@@ -122,6 +125,9 @@ export default definePlugin(
     const { deletion } = app.identity
     deletion.exporters.set('games', (playerId) => app.games.export(playerId))
     deletion.exporters.set('activity', (playerId) => app.games.activity.export(playerId))
+    deletion.exporters.set('activityInOthersGames', (playerId) => app.games.activity.exportElsewhere(playerId))
+    deletion.exporters.set('memberships', (playerId) => exportMemberships(app, playerId))
+    deletion.exporters.set('invitations', (playerId) => exportInvitations(app, playerId))
     deletion.cleanups.push((em, playerId) => app.games.activity.removeAllOf(em, playerId))
     deletion.cleanups.push((em, playerId) => app.games.deletion.removeAllOf(em, playerId))
     deletion.cleanups.push((em, playerId) => app.games.members.removeAllOf(em, playerId))

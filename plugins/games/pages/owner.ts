@@ -90,7 +90,7 @@ export const ownerPages: Routes = async (app) => {
       user: viewer,
       status: refused?.status ?? 200,
       flash: notice(),
-      body: myGames(app, { ...page, columns, stats, deleted, deletedAfter: after, cursor, refused }),
+      body: myGames(app, { playerId, ...page, columns, stats, deleted, deletedAfter: after, cursor, refused }),
     })
   }
 
