@@ -11,7 +11,7 @@ t.test('the data export has what a player did in games of others', async (t) => 
   const invite = (fields = {}) =>
     owner.post(`/api/games/${game.id}/invitations`, { role: 'maker', playerId: maker.id, ...fields })
   await maker.submit(new URL((await invite()).body.url).pathname, {})
-  const deployId = await deploy(platform, program, game.id, build('one'), 'Mine')
+  const { deployId } = await deploy(platform, program, game.id, build('one'), 'Mine')
   await deploy(platform, program, own.id, build('two'))
 
   const of = async (player: typeof owner) => (await player.get('/settings/export')).body
