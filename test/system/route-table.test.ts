@@ -325,7 +325,6 @@ POST   /api/games/:id/domains                    portal  games:write api-token c
 POST   /api/games/:id/domains/:name/verify       portal  games:write api-token cli-token session
 PATCH  /api/games/:id/domains/:name              portal  games:write api-token cli-token session
 DELETE /api/games/:id/domains/:name              portal  games:write api-token cli-token session
-POST   /games/:slug/settings/invitations         portal  session page
 GET    /games/:slug/team                         portal  session page
 POST   /games/:slug/team/invitations             portal  session page
 POST   /games/:slug/team/revoke                  portal  session page

@@ -36,6 +36,8 @@ const RoleField = Type.Union([Type.Literal('maker'), Type.Literal('tester')], {
   advice: 'Choose what they may do.',
 })
 const MemberField = Type.String({ maxLength: 30 })
+/** Names the link that an earlier version of the program made, in the form that ends it. */
+const EARLIER = 'earlier'
 /** The open invitations of a page; see `MOST_OPEN`. */
 const LISTED = 50
 
@@ -69,12 +71,19 @@ export const memberPages: Routes = async (app) => {
     const game = await app.games.mustMake(playerId, request.params.slug)
     const isOwner = app.games.may(playerId, game, 'own')
     const open = isOwner ? (await invitations.list(playerId, game.id, { limit: LISTED })).invitations : []
+    const earlier = isOwner ? await app.games.invitations.link(playerId, game.id) : null
     reply.header('cache-control', 'no-store')
     return renderPage(reply, {
       title: `Team of ${game.title}`,
       user: viewer,
       scripts: isOwner ? ['people-chooser.js'] : [],
-      body: team(app, { game, playerId, members: await members.list(playerId, game.id), open: await withCodes(open) }),
+      body: team(app, {
+        game,
+        playerId,
+        members: await members.list(playerId, game.id),
+        open: await withCodes(open),
+        earlier,
+      }),
     })
   })
 
@@ -98,7 +107,10 @@ export const memberPages: Routes = async (app) => {
     '/games/:slug/team/revoke',
     { ...own, onRequest: owned, schema: { params: Slug, body: Type.Object({ invitation: MemberField }) } },
     async (request, reply) => {
-      await invitations.revoke(callerOf(request).playerId, request.params.slug, request.body.invitation)
+      const { playerId } = callerOf(request)
+      const { slug } = request.params
+      if (request.body.invitation === EARLIER) await app.games.invitations.revoke(playerId, slug)
+      else await invitations.revoke(playerId, slug, request.body.invitation)
       return reply.redirect(`${teamOf(request.params.slug)}#invitations`, 303)
     },
   )
@@ -143,13 +155,15 @@ interface TeamProps {
   members: readonly Member[]
   /** The invitations that can be accepted; the owner's only. */
   open: readonly WithCode[]
+  /** The link that an earlier version of the program made; the owner's only. */
+  earlier: string | null
 }
 
 const ROLES: Record<GameRole, string> = { owner: 'owner', maker: 'maker', tester: 'tester' }
 
 function team(
   app: Pick<FastifyInstance, 'games' | 'origins' | 'identity'>,
-  { game, playerId, members, open }: TeamProps,
+  { game, playerId, members, open, earlier }: TeamProps,
 ): View {
   const path = `${pathOf(game)}/team`
   const isOwner = app.games.may(playerId, game, 'own')
@@ -158,7 +172,7 @@ function team(
     <${Section} title="Members" description="Makers deploy and change the game as you do. Only its owner deletes it, changes its address and decides who is here.">
       <${Table} caption=${`Members of ${game.title}`} columns=${columnsOf({ path, playerId, isOwner })} rows=${members} />
     <//>
-    ${isOwner && inviteSection({ game, path, open, alone: members.length === 1, mail: app.identity.sendsMail })}`
+    ${isOwner && inviteSection({ game, path, open, earlier, alone: members.length === 1, mail: app.identity.sendsMail })}`
 }
 
 const columnsOf = ({
@@ -211,14 +225,16 @@ function actionsOf(
   </span>`
 }
 
-const inviteSection = ({ game, path, open, alone, mail }: InviteProps): View => html`
+const inviteSection = ({ game, path, open, earlier, alone, mail }: InviteProps): View => html`
   <${Section} layout="side" title="Invite" id="invitations" description="A link is for everybody who opens it and signs in: 20 players within two weeks. An invitation by name is for that player alone.">
     ${
       alone &&
       open.length === 0 &&
+      earlier === null &&
       html`<${EmptyState} title="You make it alone"><p>Create a link, and send it, or let others scan its code. Players who are here already can be invited by name.</p><//>`
     }
     ${open.map((invitation, at) => openInvitation(path, invitation, at))}
+    ${earlier && earlierLink(path, earlier)}
     <${Form} action=${`${path}/invitations`}>
       <${Choices} legend="What may they do?" name="role" value="maker" options=${[
         { value: 'maker', label: 'Make', hint: 'Deploy, change settings, boards and media, and see all figures.' },
@@ -239,11 +255,19 @@ interface InviteProps {
   game: Game
   path: string
   open: readonly WithCode[]
+  earlier: string | null
   /** Whether the game has no members. */
   alone: boolean
   /** Whether the platform sends mail. */
   mail: boolean
 }
+
+const earlierLink = (path: string, link: string): View => html`
+  <${Card} title="Link for testers, of earlier">
+    <p class="soft">Everybody who opens it while the game is private becomes a tester, until you take it back.</p>
+    <${CopyValue} value=${link} label="earlier invitation link" />
+    <div class="row"><${Form} action=${`${path}/revoke`}><${Button} small kind="danger" name="invitation" value=${EARLIER} label="Take back the earlier link">Take back<//><//></div>
+  <//>`
 
 function openInvitation(
   path: string,

@@ -91,9 +91,9 @@ t.test('the activity of a game says who did what, and when', async (t) => {
   t.test('secrets, sharing and deletion', async (t) => {
     await program.post('/api/games/pong/secret')
     t.match(await latest(), { action: 'game.secret', target: null, detail: null })
-    await ada.submit('/games/pong/settings/invitations', { do: 'renew' })
-    t.match(await latest(), { action: 'invitation.renew' })
-    await ada.submit('/games/pong/settings/invitations', { do: 'revoke' })
+    const { body } = await ada.post('/api/games/pong/invitations', { role: 'tester' })
+    t.match(await latest(), { action: 'invitation.create', detail: 'tester' })
+    await ada.submit('/games/pong/team/revoke', { invitation: body.id })
     t.match(await latest(), { action: 'invitation.revoke' })
     await program.delete('/api/games/pong')
     await program.post(`/api/games/${game.id}/restore`)

@@ -344,7 +344,6 @@ POST   /games/:slug/scores/:board/change               400  303  404  404  404  
 GET    /games/:slug/settings/domains                   200  303  404  404  404  404  404  200  404  404
 POST   /games/:slug/settings/domains                   400  303  404  404  404  404  404  400  404  404
 POST   /games/:slug/settings/domains/change            400  303  404  404  404  404  404  400  404  404
-POST   /games/:slug/settings/invitations               400  303  404  404  404  404  404  403  404  404
 GET    /games/:slug/team                               200  303  404  404  404  404  404  200  404  404
 POST   /games/:slug/team/invitations                   400  303  404  404  404  404  404  403  404  404
 POST   /games/:slug/team/revoke                        400  303  404  404  404  404  404  403  404  404
