@@ -122,7 +122,8 @@ async function withDecisions(
         if (!game) return null
         const { title, ownerId, createdAt, suspended } = game
         const page = `/games/${game.slug}`
-        return { kind, id, title, ownerId, page, createdAt, suspended: suspended?.reason ?? null, look: null }
+        const makerIds = [ownerId, ...game.makerIds]
+        return { kind, id, title, ownerId, makerIds, page, createdAt, suspended: suspended?.reason ?? null, look: null }
       },
       suspendIn: (em, { id }, how) => suspensions.suspendIn(em, id, how),
       undoIn: (em, { id }, how) => suspensions.undoIn(em, id, how),

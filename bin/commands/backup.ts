@@ -36,7 +36,7 @@ async function backup(file: string, options: Options): Promise<void> {
     import('../../core/data/backups/destination.ts'),
     import('../../core/data/backups/working-folder.ts'),
     import('../open-driver.ts'),
-    import('../backed-up-database.ts'),
+    import('../backup-database.ts'),
     import('../open-database.ts'),
   ])
   const loaded = await loadPlatformConfig(options)
@@ -80,7 +80,7 @@ async function verify(loaded: LoadedConfig, archive: string, dataDir: string): P
     import('../../core/data/backups/archive.ts'),
     import('../../core/data/backups/backup.ts'),
     import('../open-driver.ts'),
-    import('../backed-up-database.ts'),
+    import('../backup-database.ts'),
     import('../../drivers/storage/interface.ts'),
   ])
   const openStorage = async (folder: string): Promise<BlobTarget> => {

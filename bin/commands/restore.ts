@@ -44,7 +44,7 @@ async function restore(file: string, { url, games, json, ...options }: Options):
   const [{ restoreBackup }, { openDriver, describeBackup }, { restoredDatabase }] = await Promise.all([
     import('../../core/data/backups/backup.ts'),
     import('../open-driver.ts'),
-    import('../backed-up-database.ts'),
+    import('../backup-database.ts'),
   ])
   // Validates the new addresses first, so that invalid ones leave everything unchanged.
   const loaded = await loadProgramConfig(options, addressesOf(url, games))

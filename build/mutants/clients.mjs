@@ -162,6 +162,13 @@ export default [
     tests: ['clients/room-send-queue'],
   },
   {
+    name: 'an orderly end of a room does not wait for what its script still says',
+    in: 'plugins/multiplayer/hosting',
+    find: 'await this.#script?.takeSnapshot(timeoutMs)\n    this.flush()\n    await this.#delivered\n    this.room.noteLastFrames()',
+    replace: 'this.room.noteLastFrames()\n    await this.#script?.takeSnapshot(timeoutMs)',
+    tests: ['plugins/multiplayer/restart'],
+  },
+  {
     name: 'rooms: a client of an earlier version gets a frame that it counts',
     in: 'plugins/multiplayer/room',
     find: 'if (member.acks && member.link)',

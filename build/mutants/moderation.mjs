@@ -52,7 +52,7 @@ export default [
   {
     name: 'a moderator decides about something of their own',
     in: 'core/data/staff',
-    find: "if (by.role !== 'moderator' || by.id !== ownerId) return",
+    find: "if (by.role !== 'moderator' || !makerIds.includes(by.id)) return",
     replace: 'if (by.id.length > 0) return',
     tests: ['plugins/moderation/decisions'],
   },
@@ -96,6 +96,13 @@ export default [
     in: 'plugins/moderation',
     find: 'const untold = { id: decisionId, undoneAt: null, toldAt: null }',
     replace: 'const untold = { id: decisionId, toldAt: null }',
+    tests: ['plugins/moderation/decisions'],
+  },
+  {
+    name: 'a moderator suspends a game that they make with others',
+    in: 'plugins/games',
+    find: 'makerIds: makerIdsOf,',
+    replace: 'makerIds: async () => [],',
     tests: ['plugins/moderation/decisions'],
   },
   {

@@ -94,8 +94,8 @@ export default [
   {
     name: 'approval: an invitation leads into a waiting game',
     in: 'plugins/games',
-    find: 'game.approval ||',
-    replace: '',
+    find: 'if (approval) throw new InvitationEnded(',
+    replace: "if (approval === '') throw new InvitationEnded(",
     tests: ['plugins/games/approvals'],
   },
   {
@@ -274,10 +274,39 @@ export default [
     tests: ['plugins/games/members'],
   },
   {
+    name: 'an invitation by mail is for several players',
+    in: 'plugins/games',
+    find: 'usesLeft: invited || email ? 1 : LINK_USES',
+    replace: 'usesLeft: invited ? 1 : LINK_USES',
+    tests: ['plugins/games/invite-by-mail'],
+  },
+  {
+    name: 'a declined invitation can be accepted',
+    in: 'plugins/games',
+    find: "if (declinedAt) throw new InvitationEnded('This invitation was declined.')",
+    replace: '',
+    tests: ['plugins/games/invite-by-name'],
+  },
+  {
+    name: 'disabled players are named as makers',
+    in: 'plugins/games',
+    find: 'return disabled ? [] : [credit as Credit]',
+    replace: 'return [credit as Credit]',
+    tests: ['plugins/games/credits'],
+  },
+  {
+    name: 'disabled players are found by their name',
+    in: 'plugins/oauth-idp',
+    find: "export const FINDABLE = 'not guest and not disabled'",
+    replace: "export const FINDABLE = 'not guest'",
+    tests: ['plugins/games/invite-by-name'],
+  },
+  {
     name: 'the key of an invitation is not checked',
     in: 'plugins/games',
-    find: 'return right.length === given.length && timingSafeEqual(right, given)\n  }\n}\n\n/** Requires that',
-    replace: 'return right.length === given.length || timingSafeEqual(right, given)\n  }\n}\n\n/** Requires that',
+    find: 'return right.length === given.length && timingSafeEqual(right, given)\n  }\n}\n\n/** Requires that a game',
+    replace:
+      'return right.length === given.length || timingSafeEqual(right, given)\n  }\n}\n\n/** Requires that a game',
     tests: ['plugins/games/members'],
   },
   {

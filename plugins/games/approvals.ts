@@ -10,6 +10,7 @@ import type { Players } from '../oauth-idp/index.ts'
 import { recordActivity } from './activity/record.ts'
 import { GameRow } from './entities.ts'
 import { NotWaiting } from './errors.ts'
+import { makerIdsOf } from './members/members.ts'
 import { readGames } from './read-games.ts'
 import type { Game } from './schemas.ts'
 
@@ -105,7 +106,7 @@ export class Approvals {
   async approve(id: string, by = PROGRAM): Promise<void> {
     const game = await this.#parts.db.transaction(async (em) => {
       const game = await this.#find(em, id)
-      mustBeImpartial(by, game.ownerId)
+      mustBeImpartial(by, [game.ownerId, ...(await makerIdsOf(em, id))])
       await this.#publish(em, game, by)
       await this.#parts.tell?.(
         em,

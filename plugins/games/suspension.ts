@@ -5,6 +5,7 @@ import { STAFF } from '../../core/observe/author.ts'
 import { recordActivity } from './activity/record.ts'
 import { GameRow } from './entities.ts'
 import type { GameLookup } from './game-lookup.ts'
+import { makerIdsOf } from './members/members.ts'
 import type { Game } from './schemas.ts'
 
 /**
@@ -26,6 +27,7 @@ export const suspensionsOfGames = (
         const row = await db.em().findOne(GameRow, { id }, { fields: ['slug'] })
         if (row) await games.announce({ id, slug: row.slug })
       },
+      makerIds: makerIdsOf,
       note: (em, { id, did, reason }) =>
         recordActivity(
           em,

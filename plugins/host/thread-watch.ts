@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { probeThreads, threadState } from '../../core/jobs/start-worker.ts'
-import { groupMemory } from '../../core/observe/group-memory.ts'
+import { groupMemory } from '../../core/observe/cgroup-memory.ts'
 import { formatBytes } from '../../core/pages/index.ts'
 
 /** The interval of checks. */

@@ -92,15 +92,17 @@ export default definePlugin(
         if (socket.readyState === socket.OPEN) socket.close(1011, 'internal error')
       },
       preClose(done) {
-        stopped = directory.stop()
+        const { clients } = this.websocketServer
+        // The sockets stay open until their players have been sent all that was said in the rooms.
+        stopped = directory.stop().finally(() => {
+          for (const client of clients) client.close(CLOSE.restart, 'restarting')
+          setTimeout(() => {
+            for (const client of clients) client.terminate()
+          }, CLOSE_GRACE_MS).unref()
+        })
         // Its failure is thrown by `onClose`.
         stopped.catch(() => {})
-        const { clients } = this.websocketServer
-        for (const client of clients) client.close(CLOSE.restart, 'restarting')
         this.websocketServer.close()
-        setTimeout(() => {
-          for (const client of clients) client.terminate()
-        }, CLOSE_GRACE_MS).unref()
         done()
       },
     })

@@ -12,3 +12,10 @@ const SLOWNESS = Number(process.env.TEST_SLOWNESS ?? 1)
  * @returns milliseconds
  */
 export const timeLimit = (seconds = 60): number => Math.ceil(seconds * 1000 * SLOWNESS)
+
+/**
+ * Returns how much processor time work may take on this machine, which grows with the machine's slowness too.
+ *
+ * @param ms the limit on a machine of the usual kind
+ */
+export const processorLimit = (ms: number): number => ms * SLOWNESS

@@ -14,7 +14,7 @@ import { aiConfig, startAiServer } from '../kit/ai-server.ts'
 import { ALL, inFull } from '../kit/extent.ts'
 import { obtainTokens, REDIRECT_URI, type TestApp } from '../kit/oauth.ts'
 import type { Answer } from '../kit/platform.ts'
-import { timeLimit } from '../kit/time-limit.ts'
+import { processorLimit, timeLimit } from '../kit/time-limit.ts'
 import { endWithThisProcess } from '../kit/watchdog.ts'
 import { filesOf, sha256 } from '../plugins/deploy/build.ts'
 import { signInTo } from '../plugins/multiplayer/kit.ts'
@@ -27,7 +27,7 @@ import type { Order, Report } from './loop/sender.ts'
 const LOG = process.env.GAMEYARD_LOOP_LOG
 
 /** The largest processor time of one stretch of work, in ms, and the largest growth of memory, in MB. */
-const MOST_MS = 50
+const MOST_MS = processorLimit(50)
 const MOST_MB = 100
 
 /** The short form looks at these, which need no account with many things. */

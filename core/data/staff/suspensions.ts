@@ -57,6 +57,8 @@ export interface Suspendables<Thing> {
   mustOwn(playerId: string, idOrSlug: string): Promise<Thing & { id: string; suspended: unknown }>
   /** Notifies every node of a committed change. */
   announce(id: string): Promise<void>
+  /** Returns the players who make the thing beside its owner. */
+  makerIds?(em: SqlEntityManager, id: string): Promise<string[]>
   /** Notes a change where the owner sees it, in its transaction. */
   note?(
     em: SqlEntityManager,
@@ -70,10 +72,11 @@ type Announce = () => Promise<void>
 /**
  * Refuses moderators who decide about something of their own.
  *
+ * @param makerIds the owner and all others who make the thing
  * @throws Forbidden
  */
-export function mustBeImpartial(by: Actor, ownerId: string): void {
-  if (by.role !== 'moderator' || by.id !== ownerId) return
+export function mustBeImpartial(by: Actor, makerIds: readonly string[]): void {
+  if (by.role !== 'moderator' || !makerIds.includes(by.id)) return
   throw new Forbidden('This is yours. Another moderator or an administrator decides.')
 }
 
@@ -115,7 +118,7 @@ export class Suspensions<Thing> {
   ): Promise<Announce> {
     const suspensionReason = reason.trim().slice(0, REASON_LENGTH)
     const row = await this.#read(em, id)
-    mustBeImpartial(by, row.ownerId)
+    await this.#mustBeImpartial(em, by, row)
     const suspendedAt = this.#parts.clock.now()
     return this.#set(em, row, { suspendedAt, suspensionReason, suspensionCause: cause, appeal: null }, by)
   }
@@ -125,7 +128,7 @@ export class Suspensions<Thing> {
     const { id } = await this.#things.get(idOrSlug)
     const announce = await this.#parts.db.transaction(async (em) => {
       const row = await this.#read(em, id)
-      mustBeImpartial(by, row.ownerId)
+      await this.#mustBeImpartial(em, by, row)
       return this.#lift(em, row, by)
     })
     await announce()
@@ -144,7 +147,7 @@ export class Suspensions<Thing> {
     { by, cause }: { by: Actor; cause: string },
   ): Promise<Announce | null> {
     const row = await this.#read(em, id)
-    mustBeImpartial(by, row.ownerId)
+    await this.#mustBeImpartial(em, by, row)
     return row.suspendedAt && row.suspensionCause === cause ? this.#lift(em, row, by) : null
   }
 
@@ -207,6 +210,11 @@ export class Suspensions<Thing> {
       await em.nativeUpdate(entity, { ...unknown, suspensionReason: ACCOUNT_DISABLED }, withAccount)
       await em.nativeUpdate(entity, unknown, { suspensionCause: 'staff' })
     })
+  }
+
+  /** @throws Forbidden when a moderator decides about something that they make */
+  async #mustBeImpartial(em: SqlEntityManager, by: Actor, { id, ownerId }: SuspendableRow): Promise<void> {
+    mustBeImpartial(by, [ownerId, ...((await this.#things.makerIds?.(em, id)) ?? [])])
   }
 
   #withAccount(): State {

@@ -1,6 +1,6 @@
 import type { Document } from '@gltf-transform/core'
+import { applyShapes, type Shapes, strongestShapes } from './morph-targets.ts'
 import { axesOf, createCanvas, draw, type Frame, type View } from './rasterizer.ts'
-import { applyShapes, type Shapes, strongestShapes } from './shapes.ts'
 import { type DecodedTextures, type Surface, surfacesOf } from './surfaces.ts'
 
 /** The pictures have twice as many pixels a side, which are then averaged. */

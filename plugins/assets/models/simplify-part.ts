@@ -3,7 +3,7 @@ import { compactPrimitive, weldPrimitive } from '@gltf-transform/functions'
 import { MeshoptSimplifier } from 'meshoptimizer'
 import { valuesOf } from './accessor-values.ts'
 import { indicesOf, isFlat, shadeFlat } from './flat-shading.ts'
-import { strongestOf } from './shapes.ts'
+import { strongestOf } from './morph-targets.ts'
 
 /** A part that keeps more than this fraction of its triangles stays unchanged. */
 const WORTH = 0.9

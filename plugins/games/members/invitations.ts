@@ -226,13 +226,16 @@ export class MemberInvitations {
   async revoke(playerId: string, idOrSlug: string, invitationId: string): Promise<void> {
     const { db, clock } = this.#parts
     const { id: gameId } = await this.#games.mustOwn(playerId, idOrSlug)
-    await db.transaction(async (em) => {
-      const which = { id: invitationId, gameId, revokedAt: null }
-      if ((await em.nativeUpdate(GameInvitation, which, { revokedAt: clock.now() })) === 0) {
-        throw new NotFound('invitation')
-      }
-      await recordActivity(em, clock, { gameId, action: 'invitation.revoke', target: invitationId })
-    })
+    await db.transaction((em) =>
+      // The lock of the game lets no acceptance pass that has seen the invitation open.
+      this.#members.hold(em, gameId, async () => {
+        const which = { id: invitationId, gameId, revokedAt: null }
+        if ((await em.nativeUpdate(GameInvitation, which, { revokedAt: clock.now() })) === 0) {
+          throw new NotFound('invitation')
+        }
+        await recordActivity(em, clock, { gameId, action: 'invitation.revoke', target: invitationId })
+      }),
+    )
   }
 
   /**
@@ -248,7 +251,7 @@ export class MemberInvitations {
     if (!game) throw new InvitationEnded('The game of this invitation was deleted.')
     this.#mustBeOpen(row)
     if (row.playerId && row.playerId !== playerId) throw new InvitationOfAnother()
-    if (game.approval) throw new InvitationEnded('The game of this invitation waits for the approval of this platform.')
+    mustBeApproved(game)
     return { game, row }
   }
 
@@ -266,6 +269,7 @@ export class MemberInvitations {
         const row = await em.findOne(GameInvitation, { id: invitationId }, { refresh: true })
         if (!row) throw new NotFound('invitation')
         this.#mustBeOpen(row)
+        mustBeApproved(held.row)
         mustBeNew(playerId, held, row.role)
         row.usesLeft -= 1
         await this.#members.put(em, held, { playerId, role: row.role })
@@ -331,6 +335,11 @@ export class MemberInvitations {
     const [right, given] = [Buffer.from(this.#keyOf(id)), Buffer.from(key)]
     return right.length === given.length && timingSafeEqual(right, given)
   }
+}
+
+/** Requires that a game does not wait for the approval of the staff. @throws InvitationEnded */
+function mustBeApproved({ approval }: { approval?: unknown }): void {
+  if (approval) throw new InvitationEnded('The game of this invitation waits for the approval of this platform.')
 }
 
 /** The condition for an invitation that can still be accepted. */

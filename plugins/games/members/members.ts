@@ -186,6 +186,12 @@ export type Credit = Person & { hasPage: boolean }
 /** The makers of games by the game's id, the owner first. */
 export type Credits = ReadonlyMap<string, readonly Credit[]>
 
+/** Returns the makers of a game beside its owner, in a transaction. */
+export async function makerIdsOf(em: SqlEntityManager, gameId: string): Promise<string[]> {
+  const rows = await em.find(GameMember, { gameId, role: 'maker' }, { disableIdentityMap: true })
+  return rows.map(({ playerId }) => playerId)
+}
+
 /** A game whose row a transaction holds, with its members by id. */
 export interface HeldGame {
   row: GameRow

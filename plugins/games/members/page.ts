@@ -263,7 +263,7 @@ interface InviteProps {
 }
 
 const earlierLink = (path: string, link: string): View => html`
-  <${Card} title="Link for testers, of earlier">
+  <${Card} title="Earlier link for testers">
     <p class="soft">Everybody who opens it while the game is private becomes a tester, until you take it back.</p>
     <${CopyValue} value=${link} label="earlier invitation link" />
     <div class="row"><${Form} action=${`${path}/revoke`}><${Button} small kind="danger" name="invitation" value=${EARLIER} label="Take back the earlier link">Take back<//><//></div>

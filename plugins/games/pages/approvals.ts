@@ -21,7 +21,7 @@ import {
 import { type PublishMode, REFUSAL_LENGTH } from '../approvals.ts'
 import { pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
-import { makerIdsOf, makersForStaff } from './host.ts'
+import { idsOfMakers, makersForStaff } from './host.ts'
 
 const PATH = '/admin/approvals'
 const Params = Type.Object({ id: Type.String({ maxLength: 40 }) })
@@ -38,7 +38,7 @@ export const approvalPages: Routes = async (app) => {
 
   const page = async (request: FastifyRequest, reply: FastifyReply, problem?: { id: string; message: string }) => {
     const [waiting, refused] = await Promise.all([approvals.list('waiting'), approvals.list('refused')])
-    const names = await app.identity.players.namesOf(makerIdsOf([...waiting, ...refused]))
+    const names = await app.identity.players.namesOf(idsOfMakers([...waiting, ...refused]))
     const { done } = request.query as { done?: string }
     const message = done === undefined ? undefined : DONE[done]
     reply.header('cache-control', 'no-store')

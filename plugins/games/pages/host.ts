@@ -43,7 +43,7 @@ export const hostPages: Routes = async (app) => {
       administration.list({ q, limit: PER_PAGE, ...(cursor ? { cursor } : {}) }),
       done && id ? app.games.byId(id) : null,
     ])
-    const names = await app.identity.players.namesOf(makerIdsOf(games))
+    const names = await app.identity.players.namesOf(idsOfMakers(games))
     reply.header('cache-control', 'no-store')
     return renderPage(reply, {
       title: 'Games on this server',
@@ -57,7 +57,7 @@ export const hostPages: Routes = async (app) => {
   const Params = Type.Object({ id: Type.String({ maxLength: 40 }) })
   const suspensionPage = async (request: FastifyRequest, reply: FastifyReply, id: string, problem?: string) => {
     const game = await app.games.get(id)
-    const names = await app.identity.players.namesOf(makerIdsOf([game]))
+    const names = await app.identity.players.namesOf(idsOfMakers([game]))
     reply.header('cache-control', 'no-store')
     return renderPage(reply, {
       title: `Suspend ${game.title}`,
@@ -114,7 +114,7 @@ const actionOf = (game: Game): View =>
     : html`<${Button} small href=${`/admin/games/${game.id}/suspend`} label=${`Suspend: ${game.title}`}>Suspend<//>`
 
 /** Returns the ids of all makers of some games, for their names. */
-export const makerIdsOf = (games: readonly Game[]): string[] => [
+export const idsOfMakers = (games: readonly Game[]): string[] => [
   ...new Set(games.flatMap(({ ownerId, makerIds }) => [ownerId, ...makerIds])),
 ]
 

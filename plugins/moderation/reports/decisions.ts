@@ -73,7 +73,7 @@ export class Decisions {
     const target = await targets.find(ref)
     const ownerId = target?.ownerId ?? (await this.#reportedOwner(targetId))
     const words = message.trim().slice(0, MESSAGE_LENGTH)
-    if (ownerId === by.id && by.role === 'moderator') throw new OwnCase()
+    if (isOwnCase(by, ownerId, target)) throw new OwnCase()
     if (action !== 'dismiss') mustBePossible(action, target, words)
     const { announce, ...decision } = await db.transaction((em) =>
       this.#decideIn(em, { ref, ownerId, action, target, words, by }),
@@ -90,12 +90,12 @@ export class Decisions {
    *   changed the target since
    */
   async undo(decisionId: string, by: Actor): Promise<Decision> {
-    const { db, clock } = this.#parts
+    const { db, clock, targets } = this.#parts
     const before = await db.em().findOne(ReportDecision, { id: decisionId })
     if (!before) throw new NotFound('decision')
-    if (before.ownerId === by.id && by.role === 'moderator') throw new OwnCase()
-    if (before.undoneAt) throw new UndoneAlready()
     const ref: TargetRef = { kind: before.targetKind, id: before.targetId }
+    if (isOwnCase(by, before.ownerId, await targets.find(ref))) throw new OwnCase()
+    if (before.undoneAt) throw new UndoneAlready()
     const { announce, reports } = await db.transaction(async (em) => {
       const isMessage = before.action === 'write'
       const open = { id: decisionId, undoneAt: null, ...(isMessage ? { toldAt: null } : {}) }
@@ -252,6 +252,10 @@ export class Decisions {
 }
 
 /** @throws TargetGone, InvalidRequest */
+/** Whether a moderator would decide about something that they own or make. */
+const isOwnCase = (by: Actor, ownerId: string | null | undefined, target: Target | null): boolean =>
+  by.role === 'moderator' && (ownerId === by.id || target?.makerIds.includes(by.id) === true)
+
 function mustBePossible(action: DecisionAction, target: Target | null, words: string): void {
   if (!target) throw new TargetGone()
   if (action === 'suspend' && target.kind === 'player') throw new InvalidRequest('A player is disabled, not suspended.')

@@ -52,8 +52,8 @@ export class Reports {
     const { db, clock, rateLimiter, targets, reportsPerHour } = this.#parts
     const reporterKey = this.keyOf(reporter)
     await rateLimiter.take(`report/${reporterKey}`, reportsPerHour, HOUR_MS)
-    const { kind, id, ownerId } = await targets.forReporter(target, reporter.playerId)
-    if (ownerId === reporter.playerId) throw new OwnThing()
+    const { kind, id, ownerId, makerIds } = await targets.forReporter(target, reporter.playerId)
+    if (reporter.playerId !== null && makerIds.includes(reporter.playerId)) throw new OwnThing()
     const words = text.trim()
     if (words === '') {
       const details = [{ path: 'text', message: 'is required' }]

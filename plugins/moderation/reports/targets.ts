@@ -18,6 +18,8 @@ export interface Target extends TargetRef {
   title: string
   /** Of a player the player. */
   ownerId: string
+  /** The owner and, of a game, the other makers. */
+  makerIds: readonly string[]
   /** The path of its page. */
   page: string
   createdAt: string
@@ -116,6 +118,7 @@ export class Targets {
       id: game.id,
       title: game.title,
       ownerId: game.ownerId,
+      makerIds: [game.ownerId, ...game.makerIds],
       page: `/games/${game.slug}`,
       createdAt: game.createdAt,
       suspended: game.suspended?.reason ?? null,
@@ -136,6 +139,7 @@ export class Targets {
       id: asset.id,
       title: asset.title,
       ownerId: asset.ownerId,
+      makerIds: [asset.ownerId],
       page,
       createdAt: asset.createdAt,
       suspended: asset.suspended?.reason ?? null,
@@ -159,6 +163,7 @@ const ofPlayer = ({
   id,
   title: name,
   ownerId: id,
+  makerIds: [id],
   page: `/players/${id}`,
   createdAt,
   suspended: null,

@@ -56,6 +56,8 @@ export class HostedRoom implements CoalescedWriter {
   readonly #onLost: (room: HostedRoom) => void
   #ended = false
   #persisting = false
+  /** Settles when all batches until now are stored and delivered. It never rejects. */
+  #delivered: Promise<void> = Promise.resolve()
   #savedBytes = 0
   #appendedBytes = 0
   #takenBefore = 0
@@ -165,7 +167,7 @@ export class HostedRoom implements CoalescedWriter {
     this.#scriptData = data
     this.room.revision++
     this.#scriptChanged = this.#store !== null
-    if (this.#store && !this.#persisting && !this.#ended) void this.#persistAndDeliver(this.#store, null, [])
+    if (this.#store && !this.#persisting && !this.#ended) this.#begin(this.#store, null, [])
   }
 
   get recipients(): number {
@@ -179,7 +181,7 @@ export class HostedRoom implements CoalescedWriter {
     const batch = room.seal()
     const changes = store ? room.takeChanges() : []
     if (!batch && changes.length === 0) return 0
-    if (store && (changes.length > 0 || store.lease !== 'held')) void this.#persistAndDeliver(store, batch, changes)
+    if (store && (changes.length > 0 || store.lease !== 'held')) this.#begin(store, batch, changes)
     else batch?.deliver()
     return (batch?.size ?? 0) * room.size
   }
@@ -191,18 +193,21 @@ export class HostedRoom implements CoalescedWriter {
     return this.#store === null || this.#store.save(snapshot)
   }
 
-  /** Takes nothing more from players, since this node stops, and tells them what was said until here. */
+  /** Takes nothing more from players, since this node stops. */
   freeze(): void {
     this.room.freeze()
-    this.flush()
   }
 
   /**
    * Returns the room as it is at the end of this node, with a last snapshot of its script, as JSON text of a `Snapshot`. The
-   * room's store has it then. Null: nobody is in the room, or another node runs it.
+   * room's store has it then, and the players have been sent all that was said. Null: nobody is in the room, or another
+   * node runs it.
    */
   async finish(timeoutMs: number): Promise<string | null> {
     await this.#script?.takeSnapshot(timeoutMs)
+    this.flush()
+    await this.#delivered
+    this.room.noteLastFrames()
     if (this.#ended || this.room.size === 0) return null
     const snapshot = this.snapshot()
     await this.#store?.save(snapshot).catch(() => {})
@@ -241,6 +246,10 @@ export class HostedRoom implements CoalescedWriter {
     const taken = this.room.taken - this.#takenBefore
     this.#takenBefore = this.room.taken
     this.rate = this.rate * 0.5 + taken * 0.5
+  }
+
+  #begin(store: RoomStore, batch: Batch | null, changes: object[]): void {
+    this.#delivered = this.#persistAndDeliver(store, batch, changes)
   }
 
   /** Delivers the batches in order, each after its changes are stored. */

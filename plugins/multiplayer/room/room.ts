@@ -49,7 +49,8 @@ export class Room {
   revision = 0
   #rosterChanged = false
   #writes: Change[] = []
-  /** The numbers of the last frames of the players, when the room takes nothing more. */
+  #isFrozen = false
+  /** The numbers of the last frames of the players, when nothing more is said. */
   #finalNumbers: Map<string, number> | null = null
 
   constructor(id: string, { clock, limits, newToken, wake, onEmpty, durable }: RoomParts) {
@@ -98,20 +99,25 @@ export class Room {
     this.#rosterChanged = this.#durable
   }
 
-  /**
-   * Ends the room for this process: it takes nothing more from players. If nothing is said either, a client that has
-   * received all until here misses nothing when the room goes on elsewhere.
-   */
+  /** Takes nothing more from players, since this process ends. */
   freeze(): void {
+    this.#isFrozen = true
+  }
+
+  /**
+   * Notes which frames are the last. If nothing is said after them, a client that has received all until here misses
+   * nothing when the room goes on elsewhere.
+   */
+  noteLastFrames(): void {
     const numbers = Array.from(
       this.members.byId.values(),
       (member) => [member.id, this.#outbox.sequenceOf(member)] as const,
     )
-    this.#finalNumbers ??= new Map(numbers)
+    this.#finalNumbers = new Map(numbers)
   }
 
   get isFrozen(): boolean {
-    return this.#finalNumbers !== null
+    return this.#isFrozen
   }
 
   /** Returns the whole room as JSON of a `Snapshot`. */
@@ -122,7 +128,7 @@ export class Room {
 
   /**
    * Restores a room from another node, or from before a restart. Every player is away, and may return within the usual
-   * time. Without the numbers that `freeze` notes, players start without a replay, and frame numbers above any that the
+   * time. Without the numbers that `noteLastFrames` notes, players start without a replay, and frame numbers above any that the
    * other node can have used. @param fence of this node's lease
    */
   restore({ roster, state, version }: Snapshot, fence = 0): void {

@@ -38,6 +38,11 @@ t.test('a link of an earlier version makes testers of a private game, until its 
   for (const wrong of [`${link}x`, link.slice(0, -1), '/games/secret/join/', '/games/secret/join/null']) {
     t.equal((await other.submit(wrong, {})).status, 404, wrong)
   }
+  for (const approval of ['waiting', null]) {
+    await app.db.execute('update games set approval = ? where id = ?', [approval, game.id])
+    await app.games.announce(game)
+    t.equal((await other.get(link)).status, approval ? 404 : 200, 'and nowhere while the game waits for staff')
+  }
   const takeBack = () => owner.submit('/games/secret/team/revoke', { invitation: 'earlier' })
   t.match(await takeBack(), { status: 303 })
   t.equal((await other.submit(link, {})).status, 404, 'the link has ended')

@@ -140,8 +140,8 @@ t.test('a message to the owner waits ten minutes, and leaves the reports open', 
   t.same(await states(), ['open'])
 })
 
-t.test('a moderator does not disable staff, nor decide about their own things', async (t) => {
-  const { platform, admin, moderator, reporter, report, audited, states } = await openModeration(t)
+t.test('a moderator does not disable staff, nor decide about what they own or make', async (t) => {
+  const { platform, admin, moderator, reporter, game, report, audited, states } = await openModeration(t)
   const { app } = platform
   const [ofAdmin, own] = [
     await platform.game(admin, { title: 'Of the admin' }),
@@ -150,21 +150,28 @@ t.test('a moderator does not disable staff, nor decide about their own things', 
   await report(reporter, ofAdmin.id)
   await report(reporter, own.id)
   await report(reporter, admin.id)
+  await report(reporter, game.id)
+  await app.db.execute("insert into game_members (game_id, player_id, role) values (?, ?, 'maker')", [
+    game.id,
+    moderator.id,
+  ])
+  await app.games.suspensions.suspend(game.id, 'Stolen.')
   const before = await audited()
   for (const id of [ofAdmin.id, admin.id]) t.equal((await decide(moderator, id, 'disable', 'Rude.')).status, 403)
   for (const action of ['dismiss', 'suspend', 'disable', 'write'])
-    t.equal((await decide(moderator, own.id, action, 'x')).status, 403, action)
+    for (const { id } of [own, game]) t.equal((await decide(moderator, id, action, 'x')).status, 403, action)
+  const by = { id: moderator.id, role: 'moderator' } as const
+  await t.rejects(app.games.suspensions.suspend(game.id, 'x', by), { code: 'forbidden' })
+  await t.rejects(app.games.suspensions.lift(game.id, by), { code: 'forbidden' })
   t.match(await app.identity.players.find(admin.id), { disabled: false })
-  t.same(await states(), ['open', 'open', 'open'])
+  t.same(await states(), ['open', 'open', 'open', 'open'])
   t.same(await audited(), before, 'what failed leaves no row')
   t.equal((await decide(admin, admin.id, 'disable', 'x')).status, 409, 'the last administrator stays')
   t.equal((await decide(moderator, ofAdmin.id, 'suspend', REASON)).status, 201)
   const someone = await platform.signUp()
   await report(reporter, someone.id)
   t.match(await decide(moderator, someone.id, 'suspend', REASON), { status: 400 })
-  const promoted = app.identity.administration.setDisabled(admin.id, true, {
-    by: { id: moderator.id, role: 'moderator' },
-  })
+  const promoted = app.identity.administration.setDisabled(admin.id, true, { by })
   await t.rejects(promoted, { code: 'forbidden' }, 'the service refuses it too')
 })
 

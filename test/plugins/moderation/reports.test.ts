@@ -41,6 +41,10 @@ t.test('nobody reports what they cannot see, or what is their own', async (t) =>
   t.equal((await report(reporter, 'gam_00000000000000000000000000')).status, 404)
   t.equal((await report(reporter, 'ply_00000000000000000000000000')).status, 404)
   t.match(await report(owner, game.id), { status: 409, body: { error: { code: 'own_thing' } } })
+  const maker = await platform.signUp()
+  const { body } = await owner.post(`/api/games/${game.id}/invitations`, { role: 'maker' })
+  await maker.submit(new URL(body.url).pathname, {})
+  t.match(await report(maker, game.id), { status: 409, body: { error: { code: 'own_thing' } } })
   t.match(await report(owner, owner.id), { status: 409, body: { error: { code: 'own_thing' } } })
   t.match(await report(reporter, game.id, { text: ' ' }), {
     status: 400,

@@ -116,6 +116,26 @@ for (const bus of ['local', 'ipc'] as const) {
   })
 }
 
+for (const bus of ['local', 'ipc'] as const) {
+  t.test(`${bus}: what a script answers while the server stops is delivered once`, async (t) => {
+    const { platform, owner, game, enter, restart } = await startGame(t, bus)
+    await deployScript(platform, owner, game.id)
+    const [ada, bob] = [await enter(await platform.signUp(), 'lobby'), await enter(await platform.signUp(), 'lobby')]
+    await until(() => ada.players.length === 2)
+    const [first, second] = [record(ada), record(bob)]
+    const counts = Array.from({ length: 20 }, (_, at) => at + 1)
+    for (const _ of counts.slice(0, 10)) ada.send('count')
+    const restarted = restart(platform, { isCrash: false })
+    for (const _ of counts.slice(10)) ada.send('count')
+    await restarted
+    await until(() => first.messages.includes(20) && second.messages.includes(20))
+    // Between them are the messages of the other player, which the script relays.
+    const numbers = [first, second].map(({ messages }) => messages.filter((message) => typeof message === 'number'))
+    t.same(numbers, [counts, counts])
+    t.same([first.events, second.events], [['missed false, dropped 0'], ['missed false, dropped 0']])
+  })
+}
+
 t.test('a room is as it was a second ago after a crash, and gives no id twice', async (t) => {
   const { platform, enter, restart } = await startGame(t, 'local')
   const [ada, bob] = [await enter(await platform.signUp(), 'lobby'), await enter(await platform.signUp(), 'lobby')]
