@@ -16,7 +16,7 @@ export function configureActivity(
   withClientOptions(games.command('activity'))
     .summary('show who changed a game')
     .description(
-      'Shows who changed a game, and when: people, tokens, coding assistants and the platform. Each entry is kept for 90 days.',
+      'Shows who changed a game, and when: people, tokens, coding assistants and the platform. Each entry is kept for 180 days, where the platform does not set another limit.',
     )
     .argument('[game]', 'slug or id; default: that of gameyard.json')
     .addOption(new Option('--limit <number>', 'at most so many').argParser(positive).default(20))
@@ -35,7 +35,7 @@ async function list(client: Client, gameId: string, limit: number): Promise<void
   const { terminal } = client
   terminal.result({ activity }, () =>
     activity.length === 0
-      ? 'Nothing has changed in the last 90 days.'
+      ? 'Nothing has changed lately.'
       : terminal.table(
           ['WHEN', 'WHO', 'WHAT', 'DETAIL'],
           activity.map(({ at, by, action, target, detail }) => [

@@ -32,12 +32,13 @@ export function configureMembers(
   command(
     'invite',
     'let others make or test a game',
-    'Creates a link. Everybody who opens it within 14 days, up to 20 players, becomes a maker or a tester of the game.',
+    'Creates a link. Everybody who opens it within 14 days, up to 20 players, becomes a maker or a tester of the game. With --player or --email the invitation is for one player.',
   )
     .addOption(new Option('--role <role>', 'what they may do').choices(['maker', 'tester']).default('maker'))
     .option('--player <id>', 'invite this player alone')
+    .addOption(new Option('--email <address>', 'send a link for one player there').conflicts('player'))
     .addHelpText('after', '\nExample:\n  gameyard games invite duo --role tester')
-    .action((game: string | undefined, options: ClientOptions & { role: MemberRole; player?: string }) =>
+    .action((game: string | undefined, options: ClientOptions & Invited) =>
       run(game, options, (client, gameId) => invite(client, gameId, options)),
     )
   command(
@@ -45,6 +46,12 @@ export function configureMembers(
     'leave a game of another player',
     'Ends your part in a game that another player owns. What you deployed stays.',
   ).action((game: string | undefined, options: ClientOptions) => run(game, options, leave))
+}
+
+interface Invited {
+  role: MemberRole
+  player?: string
+  email?: string
 }
 
 const load = async (client: Client) => Promise.all([client.api(), import('../../clients/cli/members.ts')])
@@ -61,17 +68,18 @@ async function list(client: Client, gameId: string): Promise<void> {
   )
 }
 
-async function invite(
-  client: Client,
-  gameId: string,
-  { role, player }: { role: MemberRole; player?: string },
-): Promise<void> {
+async function invite(client: Client, gameId: string, { role, player, email }: Invited): Promise<void> {
   const [api, { invite: create }] = await load(client)
-  const invitation = await create(api, gameId, role, player)
+  const invitation = await create(api, gameId, {
+    role,
+    ...(player ? { playerId: player } : {}),
+    ...(email ? { email } : {}),
+  })
   const { url, usesLeft, expiresAt } = invitation
   client.terminal.result(
     invitation,
-    () => `${url}\nFor ${usesLeft} ${usesLeft === 1 ? 'player' : 'players'}, until ${expiresAt.slice(0, 10)}.`,
+    () =>
+      `${email ? `Sent to ${email}.\n` : ''}${url}\nFor ${usesLeft} ${usesLeft === 1 ? 'player' : 'players'}, until ${expiresAt.slice(0, 10)}.`,
   )
 }
 

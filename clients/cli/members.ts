@@ -23,8 +23,11 @@ const pathOf = (gameId: string) => `/api/games/${encodeURIComponent(gameId)}`
 export const listMembers = async (api: Api, gameId: string): Promise<Member[]> =>
   (await api.get<{ members: Member[] }>(`${pathOf(gameId)}/members`)).members
 
-export const invite = (api: Api, gameId: string, role: MemberRole, playerId?: string): Promise<Invitation> =>
-  api.post<Invitation>(`${pathOf(gameId)}/invitations`, playerId === undefined ? { role } : { role, playerId })
+export const invite = (
+  api: Api,
+  gameId: string,
+  invited: { role: MemberRole; playerId?: string; email?: string },
+): Promise<Invitation> => api.post<Invitation>(`${pathOf(gameId)}/invitations`, invited)
 
 /** Ends the membership of the player whose token it is. */
 export async function leaveGame(api: Api, gameId: string): Promise<void> {

@@ -120,17 +120,20 @@ export const Cover = ({ id, title, coverUrl }: CoverProps): View =>
 export interface GameCardProps {
   game: CoverProps
   href: string
-  /** A line under the title: "physics · 1–4 players". */
+  /** Who made it, under the title: "by Ada and Bo". */
+  by?: Content
+  /** A further line: "physics · 1–4 players". */
   meta?: Content
   /** Number of current players; zero shows nothing. */
   playing?: number
 }
 
 /** A game in the catalog as one link, with the cover first. */
-export const GameCard = ({ game, href, meta, playing }: GameCardProps): View => html`
+export const GameCard = ({ game, href, by, meta, playing }: GameCardProps): View => html`
   <a class="game" href=${href}>
     <${Cover} ...${game} />
     <span class="game-title"><bdi lang=${game.lang}>${game.title}</bdi></span>
+    ${by && html`<span class="game-by">${by}</span>`}
     ${meta && html`<span class="game-meta">${meta}</span>`}
     ${playing ? html`<${Chip} live>${playing} playing<//>` : null}
   </a>`
@@ -250,7 +253,7 @@ export const Hero = ({ title, lede, actions, feature }: HeroProps): View => html
       html`<a class="card flush feature" href=${feature.href}>
         <${Cover} ...${feature.game} />
         <span class="feature-foot">
-          <span class="feature-text"><span class="game-title"><bdi lang=${feature.game.lang}>${feature.game.title}</bdi></span>${feature.meta && html`<span class="game-meta">${feature.meta}</span>`}</span>
+          <span class="feature-text"><span class="game-title"><bdi lang=${feature.game.lang}>${feature.game.title}</bdi></span>${feature.by && html`<span class="game-by">${feature.by}</span>`}${feature.meta && html`<span class="game-meta">${feature.meta}</span>`}</span>
           ${feature.playing ? html`<${Chip} live>${feature.playing} playing now<//>` : null}
           ${feature.people && feature.people.length > 0 && html`<${AvatarGroup} people=${feature.people} />`}
         </span>

@@ -39,6 +39,7 @@ const DeployRowSchema = defineEntity({
     { properties: ['gameId', 'id'] },
     { properties: ['ownerId', 'id'] },
     { properties: ['state', 'expiresAt'] },
+    { properties: ['playerId', 'id'] },
     {
       name: 'deploys_open_index',
       expression:

@@ -6,6 +6,7 @@ import { Compression } from './compression/compression.ts'
 import { deleteGameData, endOpenDeploys } from './delete-game-data.ts'
 import { Deploys } from './deploys.ts'
 import { BlobRow, BlobVariant, ChangedName, DeployRow, DeployUpload, ManifestRow, OwnerBlob } from './entities.ts'
+import { exportDeploys } from './export-deploys.ts'
 import { COMPRESS } from './go-live.ts'
 import { migration } from './migrations/2026_11_21_deploys.ts'
 import { variantsMigration } from './migrations/2026_11_21_deploys_variants.ts'
@@ -16,6 +17,7 @@ import { migration as changedNamesMigration } from './migrations/2026_11_26_chan
 import { migration as liveSecretsMigration } from './migrations/2026_11_26_live_secrets.ts'
 import { makersOfDeploysMigration } from './migrations/2026_11_26_makers_of_deploys.ts'
 import { migration as openDeploysMigration } from './migrations/2026_11_26_open_deploys.ts'
+import { deploysOfPlayersMigration } from './migrations/2026_11_28_deploys_of_players.ts'
 import { lastDeploys } from './pages/last-deploy-column.ts'
 import { pages } from './pages/routes.ts'
 import { Retention } from './retention.ts'
@@ -57,6 +59,7 @@ export default definePlugin(
       changedNamesMigration,
       liveSecretsMigration,
       makersOfDeploysMigration,
+      deploysOfPlayersMigration,
     ],
   },
   async (app, _config, limits) => {
@@ -78,6 +81,7 @@ export default definePlugin(
     app.games.deletion.endings.push((em, gameId) => endOpenDeploys(em, app.quotas, gameId))
     app.games.deletion.cleanups.push((em, gameId) => deleteGameData(em, app.quotas, gameId))
     app.quotas.kinds.set(STORED_KIND, storedDeploys(app))
+    app.identity.deletion.exporters.set('deploysInOthersGames', (playerId) => exportDeploys(app, playerId))
     app.identity.deletion.cleanups.push((em, ownerId) => em.nativeDelete(OwnerBlob, { ownerId }))
     app.games.dashboard.tabs.push({ label: 'Deploys', order: 20, href: (game) => `/games/${game.slug}/deploys` })
     app.games.dashboard.columns.push(lastDeploys(app))

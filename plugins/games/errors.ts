@@ -17,7 +17,9 @@ export const TooManyInvitations = defineError(
   409,
   'This game has %s open invitations; take one back first.',
 )
-export const AlreadyMember = defineError('already_member', 409, 'You are in this game already, as its %s.')
+export const AlreadyMember = defineError('already_member', 409, '%s in this game already, as its %s.')
+export const AlreadyInvited = defineError('already_invited', 409, '%s has an open invitation to this already.')
+export const NoMail = defineError('no_mail', 409, '%s Create a link instead, and send it yourself.')
 export const InvitationEnded = defineError('invitation_ended', 410, '%s Ask for a new one.')
 export const InvitationOfAnother = defineError('invitation_of_another', 403, 'This invitation is for another player.')
 export const NotWaiting = defineError(

@@ -36,6 +36,7 @@ export type GamesParts = Pick<
   | 'storage'
   | 'keys'
   | 'log'
+  | 'rateLimiter'
   | 'workerPrograms'
   | 'site'
 >

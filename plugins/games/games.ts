@@ -75,7 +75,7 @@ export class Games extends GameLookup {
     this.#parts = parts
     this.#limits = limits
     this.count = new Counts({ db, clock, log, key: keys.derive('games/visitors') })
-    this.activity = new Activity(parts)
+    this.activity = new Activity(parts, limits)
     this.media = new Media({ db, clock, config, quotas, storage, workerPrograms, games: this })
     this.cards = new Cards({
       config,
@@ -89,8 +89,8 @@ export class Games extends GameLookup {
     this.playing = new Playing(parts)
     this.administration = new Administration(parts, this)
     this.deletion = new GameDeletion(parts, this)
-    this.invitations = new Invitations(parts, this)
     this.members = new Members(parts, this)
+    this.invitations = new Invitations(parts, this, this.members)
     this.memberInvitations = new MemberInvitations(parts, this, this.members)
     this.suspensions = suspensionsOfGames(parts, this)
     this.approvals = new Approvals(

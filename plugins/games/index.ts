@@ -14,6 +14,8 @@ import { Games } from './games.ts'
 import { mediaRoutes } from './media/routes.ts'
 import { STORED_KIND, storedMedia } from './media/stored-bytes.ts'
 import { GameInvitation, GameMember } from './members/entities.ts'
+import { exportInvitations, exportMemberships } from './members/export-members.ts'
+import { invitationPages } from './members/invitation-pages.ts'
 import { memberPages } from './members/page.ts'
 import { memberRoutes } from './members/routes.ts'
 import { migration } from './migrations/2026_11_21_games.ts'
@@ -28,6 +30,8 @@ import { featuresMigration } from './migrations/2026_11_26_features.ts'
 import { gamesOfClientsMigration } from './migrations/2026_11_26_games_of_clients.ts'
 import { membersMigration } from './migrations/2026_11_26_members.ts'
 import { suspensionCauseMigration } from './migrations/2026_11_26_suspension_cause.ts'
+import { activityOfPlayersMigration } from './migrations/2026_11_28_activity_of_players.ts'
+import { invitationsByNameMigration } from './migrations/2026_11_28_invitations_by_name.ts'
 import { approvalPages, contributeApprovals } from './pages/approvals.ts'
 import { contributeToHostDashboard, hostPages } from './pages/host.ts'
 import { livePages } from './pages/live.ts'
@@ -46,6 +50,7 @@ export { Approvals } from './approvals.ts'
 export type { GameColumn, GameTab, OwnerStat, PageSection, SettingsPage } from './dashboard.ts'
 export { NotBasedOnLive, Suspended } from './errors.ts'
 export { GameLookup } from './game-lookup.ts'
+export { receivedInvitations } from './members/invitation-pages.ts'
 export { dashboardHeader } from './pages/dashboard.ts'
 export { NEW_GAME_STEPS } from './pages/form.ts'
 export { gameTitle } from './pages/game-title.ts'
@@ -91,6 +96,8 @@ export default definePlugin(
       deletionForGoodMigration,
       membersMigration,
       featuresMigration,
+      invitationsByNameMigration,
+      activityOfPlayersMigration,
     ],
     limits: GamesLimits,
   },
@@ -118,6 +125,9 @@ export default definePlugin(
     const { deletion } = app.identity
     deletion.exporters.set('games', (playerId) => app.games.export(playerId))
     deletion.exporters.set('activity', (playerId) => app.games.activity.export(playerId))
+    deletion.exporters.set('activityInOthersGames', (playerId) => app.games.activity.exportElsewhere(playerId))
+    deletion.exporters.set('memberships', (playerId) => exportMemberships(app, playerId))
+    deletion.exporters.set('invitations', (playerId) => exportInvitations(app, playerId))
     deletion.cleanups.push((em, playerId) => app.games.activity.removeAllOf(em, playerId))
     deletion.cleanups.push((em, playerId) => app.games.deletion.removeAllOf(em, playerId))
     deletion.cleanups.push((em, playerId) => app.games.members.removeAllOf(em, playerId))
@@ -158,6 +168,7 @@ export default definePlugin(
     await app.register(activityPages)
     await app.register(livePages)
     await app.register(memberPages)
+    await app.register(invitationPages)
     await app.register(playerPages)
     await app.register(hostPages)
     await app.register(approvalPages)

@@ -1,26 +1,25 @@
 import { timingSafeEqual } from 'node:crypto'
-import { Conflict, NotFound } from '../../core/errors.ts'
-import { randomText } from '../../core/ids.ts'
+import { NotFound } from '../../core/errors.ts'
 import { recordActivity } from './activity/record.ts'
 import { GameRow } from './entities.ts'
 import type { GameLookup, GamesParts } from './game-lookup.ts'
-import { GameMember } from './members/entities.ts'
+import type { Members } from './members/members.ts'
 import { pathOf } from './record.ts'
 import type { Game } from './schemas.ts'
 
-export const MOST_INVITED = 100
-
 /**
- * The players who may see a private game besides its owner: those who opened its invitation link while signed in. It is
- * a link rather than a list of email addresses, so that inviting does not reveal who has an account.
+ * The links to private games that an earlier version of the program made (`games.invite_key`). They make testers until
+ * the owner ends them. New ones are invitations (members/invitations.ts).
  */
 export class Invitations {
   readonly #parts: GamesParts
   readonly #games: GameLookup
+  readonly #members: Members
 
-  constructor(parts: GamesParts, games: GameLookup) {
+  constructor(parts: GamesParts, games: GameLookup, members: Members) {
     this.#parts = parts
     this.#games = games
+    this.#members = members
   }
 
   /** Returns the link of a game; null when there is none. @throws NotFound when the game is not the player's */
@@ -30,26 +29,15 @@ export class Invitations {
     return row?.inviteKey ? `${this.#parts.origins.portal}${pathOf(game)}/join/${row.inviteKey}` : null
   }
 
-  /** Creates a new link, which invalidates the former one. Players who used that stay admitted. @throws NotFound */
-  async renew(playerId: string, gameId: string): Promise<void> {
+  /** Ends the link of a game. Players who used it stay. @throws NotFound, OwnerOnly as `mustOwn`; NotFound for no link */
+  async revoke(playerId: string, gameId: string): Promise<void> {
     const { id } = await this.#games.mustOwn(playerId, gameId)
     const { db, clock } = this.#parts
     await db.transaction(async (em) => {
-      await em.nativeUpdate(GameRow, { id, ownerId: playerId }, { inviteKey: randomText(16) })
-      await recordActivity(em, clock, { gameId: id, action: 'invitation.renew' })
+      const withLink = { id, ownerId: playerId, inviteKey: { $ne: null } }
+      if ((await em.nativeUpdate(GameRow, withLink, { inviteKey: null })) === 0) throw new NotFound('invitation')
+      await recordActivity(em, clock, { gameId: id, action: 'invitation.revoke' })
     })
-  }
-
-  /** Removes the link and everyone's access by it. @throws NotFound */
-  async revoke(playerId: string, gameId: string): Promise<void> {
-    const game = await this.#games.mustOwn(playerId, gameId)
-    const { db, clock } = this.#parts
-    await db.transaction(async (em) => {
-      await em.nativeUpdate(GameRow, { id: game.id, ownerId: playerId }, { inviteKey: null, invited: [] })
-      await em.nativeDelete(GameMember, { gameId: game.id, role: 'tester' })
-      await recordActivity(em, clock, { gameId: game.id, action: 'invitation.revoke' })
-    })
-    await this.#games.announce(game)
   }
 
   /** Returns the game of a link. @throws NotFound for an unknown or former link, and while the game is held for staff */
@@ -70,20 +58,21 @@ export class Invitations {
     return game
   }
 
-  /** Admits a player. @throws NotFound as `invitedTo`; Conflict when there are too many */
+  /** Makes a player a tester. @throws NotFound as `invitedTo`; TooManyMembers */
   async accept(playerId: string, slug: string, key: string): Promise<Game> {
     const game = await this.invitedTo(slug, key)
     if (this.#games.visibleTo(playerId, game)) return game
-    await this.#parts.db.transaction(async (em) => {
-      // The write locks the row before the read. It checks the key again, which may just have been revoked.
-      const rows = await em.nativeUpdate(GameRow, { id: game.id, inviteKey: key, approval: null }, { inviteKey: key })
-      const row = rows === 1 ? await em.findOne(GameRow, { id: game.id, deletedAt: null }) : null
-      if (!row) throw new NotFound('invitation')
-      if (row.invited.includes(playerId)) return
-      if (row.invited.length >= MOST_INVITED) throw new Conflict(`At most ${MOST_INVITED} players can be invited.`)
-      row.invited = [...row.invited, playerId]
-      await em.flush()
-    })
+    const { db, clock } = this.#parts
+    await db.transaction((em) =>
+      this.#members.hold(em, game.id, async (_em, held) => {
+        // The link may just have been ended, and the game may wait for staff.
+        if (held.row.inviteKey !== key || held.row.approval) throw new NotFound('invitation')
+        if (held.row.ownerId === playerId || held.members.has(playerId)) return
+        await this.#members.put(em, held, { playerId, role: 'tester' })
+        const change = { gameId: game.id, action: 'member.join', target: playerId, detail: 'tester' } as const
+        await recordActivity(em, clock, change)
+      }),
+    )
     await this.#games.announce(game)
     return game
   }

@@ -212,6 +212,12 @@ export const Appeal = Type.Object(
 
 /** The plugin's values in `limits`. */
 export const GamesLimits = {
+  activityDays: Type.Integer({
+    default: 180,
+    minimum: 1,
+    maximum: 3650,
+    description: 'Days for which the list of the changes of a game keeps each of them.',
+  }),
   reservedSlugsPerPlayer: Type.Integer({
     default: 100,
     minimum: 1,

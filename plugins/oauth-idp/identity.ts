@@ -71,6 +71,7 @@ export class Identity {
   readonly #db: Database
   readonly #emails: AccountEmails
   readonly #portalUrl: string
+  readonly #sendsMail: boolean
   readonly #tokens: OneTimeTokens
   readonly sessions: Sessions
   readonly apps: Apps
@@ -158,6 +159,7 @@ export class Identity {
     this.#db = db
     this.#emails = emails
     this.#portalUrl = origins.portal
+    this.#sendsMail = (app.config.mail as { driver: string }).driver !== 'log'
     const challenge = new SignUpChallenge({ ...around, hashing, key: app.keys.derive('oauth-idp/sign-up-challenge') })
     this.browser = new BrowserCookie(origins.portal)
     this.waysBack = new WaysBack({ portal: origins.portal, browser: this.browser })
@@ -215,6 +217,24 @@ export class Identity {
   /** Enqueues mail to a player in the caller's transaction. @param subject one line */
   writeTo(em: SqlEntityManager, playerId: string, subject: string, text: string): Promise<void> {
     return this.#emails.enqueue(em, { kind: 'notice', playerId, subject, text, portalUrl: this.#portalUrl })
+  }
+
+  /** Whether mail leaves this platform. */
+  get sendsMail(): boolean {
+    return this.#sendsMail
+  }
+
+  /**
+   * Enqueues mail to an address in the caller's transaction, whether or not it has an account here.
+   *
+   * @param to normalised @param subject one line
+   */
+  writeToAddress(
+    em: SqlEntityManager,
+    to: string,
+    { subject, text }: { subject: string; text: string },
+  ): Promise<void> {
+    return this.#emails.enqueue(em, { kind: 'letter', to, subject, text, portalUrl: this.#portalUrl })
   }
 
   /** Deletes expired rows. */

@@ -18,6 +18,7 @@ import { migration as disabledCause } from './migrations/2026_11_26_disabled_cau
 import { migration as idTokenAlgorithms } from './migrations/2026_11_26_id_token_algorithms.ts'
 import { migration as longNames } from './migrations/2026_11_26_long_names.ts'
 import { migration as secretDigests } from './migrations/2026_11_26_secret_digests.ts'
+import { namesMigration } from './migrations/2026_11_28_names.ts'
 import { authorizeRoutes } from './oauth/authorize.ts'
 import { connectedPages } from './oauth/connected-apps-routes.ts'
 import { deviceAuthorizationRoutes } from './oauth/device-authorization.ts'
@@ -64,6 +65,7 @@ export { InvalidGrant } from './oauth/errors.ts'
 export { PasswordAuthentication } from './players/password-authentication.ts'
 export { PasswordHasher } from './players/passwords.ts'
 export { type NewPlayer, Players, type Standing } from './players/players.ts'
+export { normaliseEmail } from './players/profile.ts'
 export type { Player } from './players/schemas.ts'
 export { SettingsHeader } from './settings/header.ts'
 
@@ -110,6 +112,7 @@ export default definePlugin(
       idTokenAlgorithms,
       disabledCause,
       secretDigests,
+      namesMigration,
     ],
   },
   async (app, config, limits, { oauth }) => {

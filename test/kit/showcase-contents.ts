@@ -152,14 +152,12 @@ export async function addQuestions(platform: Platform, owner: PlayerClient): Pro
     machine: 'tower.local',
   })
   const game = await platform.game(owner, { title: 'Secret Garden', visibility: 'private' })
-  await owner.submit(`/games/${game.slug}/settings/invitations`, { do: 'renew' })
-  const link = await platform.app.games.invitations.link(owner.id, game.id)
-  if (!link) throw new Error('The game has no link to come in by.')
+  const { url } = await platform.app.games.memberInvitations.create(owner.id, game.id, { role: 'tester' })
   return [
     authorizeUrl(application),
     `/oauth/device?user_code=${device.body.user_code}`,
     `/oauth/logout?client_id=${application.clientId}`,
-    new URL(link).pathname,
+    new URL(url).pathname,
   ]
 }
 

@@ -153,8 +153,6 @@ t.test('without scripts', async (t) => {
     await page.getByRole('button', { name: 'Save' }).last().click()
     await page.getByText('Saved.').waitFor()
     t.ok(await isolated.isChecked())
-    await send(page, 'Create a link')
-    await page.getByLabel('invitation link', { exact: true }).waitFor()
     await page.getByText('Delete game').click()
     await page.getByLabel('Type plain-sonar to confirm').fill('something else')
     await send(page, 'Delete for everyone')

@@ -37,6 +37,7 @@ const REFUSED: Record<string, Refused> = {
   '/games/:slug/settings/serving': { fields: { savesBytes: '16 MB' }, says: /whole number of bytes/ },
   '/games/:slug/settings/delete': { fields: { confirm: 'yes' }, says: /type rooftop-relay to confirm/ },
   '/games/:slug/settings/domains': { fields: { name: 'no domain' }, says: /Give the name alone/ },
+  '/games/:slug/team/invitations': { fields: { name: 'Nobody at all' }, says: /Nobody here is called Nobody at all/ },
   '/games/:slug/appeal': { fields: { text: 'x'.repeat(4097) }, says: /Use at most/ },
   '/games/:slug/report': { fields: { category: 'nothing', text: 'Kept' }, says: /Choose what it is about/ },
   '/players/:id/report': { fields: { category: 'nothing', text: 'Kept' }, says: /Choose what it is about/ },
@@ -72,7 +73,7 @@ const OF_LINKS: Record<string, Refused> = {
 const PAGE = { config: { auth: 'none', page: true }, constraints: { origin: 'portal' } } as const
 
 /** Forms that cannot be refused as they are sent: any choice of theirs is one. */
-const NEVER_REFUSED = ['/admin/players/:id/disable', '/games/:slug/team/invitations']
+const NEVER_REFUSED = ['/admin/players/:id/disable']
 
 /** What a schema says, and no person. */
 const SCHEMA_WORDS = /must NOT|must match|must be|request body|is not valid:|instancePath|is required|undefined/

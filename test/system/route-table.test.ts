@@ -280,6 +280,7 @@ DELETE /api/games/:id/members/:playerId          portal  games:write api-token c
 GET    /api/games/:id/invitations                portal  games:read api-token cli-token session
 POST   /api/games/:id/invitations                portal  games:write api-token cli-token session
 DELETE /api/games/:id/invitations/:invitationId  portal  games:write api-token cli-token session
+GET    /api/games/:id/invitations/players        portal  games:write api-token cli-token session
 GET    /api/games/:id/logs                       portal  games:read api-token cli-token session
 POST   /api/games/:id/media                      portal  games:write api-token cli-token session
 DELETE /api/games/:id/media/:mediaId             portal  games:write api-token cli-token session
@@ -324,7 +325,6 @@ POST   /api/games/:id/domains                    portal  games:write api-token c
 POST   /api/games/:id/domains/:name/verify       portal  games:write api-token cli-token session
 PATCH  /api/games/:id/domains/:name              portal  games:write api-token cli-token session
 DELETE /api/games/:id/domains/:name              portal  games:write api-token cli-token session
-POST   /games/:slug/settings/invitations         portal  session page
 GET    /games/:slug/team                         portal  session page
 POST   /games/:slug/team/invitations             portal  session page
 POST   /games/:slug/team/revoke                  portal  session page
@@ -332,6 +332,7 @@ POST   /games/:slug/team/role                    portal  session page
 POST   /games/:slug/team/remove                  portal  session page
 GET    /invitations/:id/:key                     portal  session page
 POST   /invitations/:id/:key                     portal  session page
+POST   /invitations/:id/:key/decline             portal  session page
 POST   /games/:slug/integrate/secret             portal  session page
 GET    /media/:gameId/:file                      portal  optional
 

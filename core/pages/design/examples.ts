@@ -58,7 +58,7 @@ export const home = html`
   <${Section} title="New in the yard" id="games" action=${html`<a href="/catalog">all games</a>`}>
     <${Grid}>${titles.map(
       (title, index) =>
-        html`<${GameCard} game=${{ id: `gam_${index}`, title }} href=${`/play/${index}`} meta="physics · 1–4 players" playing=${index === 3 ? 4 : 0} />`,
+        html`<${GameCard} game=${{ id: `gam_${index}`, title }} href=${`/play/${index}`} by="by Ada and Bo" meta="physics · 1–4 players" playing=${index === 3 ? 4 : 0} />`,
     )}<//>
   <//>`
 

@@ -3,10 +3,10 @@ import type { FastifyInstance } from 'fastify'
 import { deleteInBatches, type Parameter } from '../../../core/data/database.ts'
 import { cutPage, inPages, type PageQuery } from '../../../core/http/pagination.ts'
 import type { Author } from '../../../core/observe/author.ts'
+import type { GamesLimits } from '../schemas.ts'
 import type { ActivityEntry } from './schemas.ts'
 
-export const ACTIVITY_DAYS = 90
-const KEPT_MS = ACTIVITY_DAYS * 86_400_000
+const DAY_MS = 86_400_000
 
 interface StoredRow {
   id: string
@@ -25,9 +25,12 @@ const COLUMNS = 'id, game_id, action, target, detail, author_kind, player_id, au
 
 /** The changes of games: who did what, and when. `recordActivity` writes them. */
 export class Activity {
+  /** For how many days each change is kept. */
+  readonly days: number
   readonly #parts: Pick<FastifyInstance, 'db' | 'clock' | 'identity'>
 
-  constructor(parts: Pick<FastifyInstance, 'db' | 'clock' | 'identity'>) {
+  constructor(parts: Pick<FastifyInstance, 'db' | 'clock' | 'identity'>, { activityDays }: GamesLimits) {
+    this.days = activityDays
     this.#parts = parts
   }
 
@@ -65,6 +68,21 @@ export class Activity {
     }
   }
 
+  /** Returns what a player changed in games of other players, in pages, for their data export. */
+  async *exportElsewhere(playerId: string): AsyncGenerator<(ActivityEntry & { gameId: string })[]> {
+    const { db } = this.#parts
+    const pages = inPages<StoredRow>((after, limit) =>
+      db.query(
+        `select ${COLUMNS} from game_activity where player_id = ? and id > ?
+         and game_id not in (select id from games where owner_id = ?) order by id limit ?`,
+        [playerId, after?.id ?? '', playerId, limit],
+      ),
+    )
+    for await (const rows of pages) {
+      yield (await this.#entriesOf(rows)).map((entry, index) => ({ gameId: rows[index]?.game_id ?? '', ...entry }))
+    }
+  }
+
   #gamesOf(ownerId: string) {
     const { db } = this.#parts
     const sql = 'select id from games where owner_id = ? and id > ? order by id limit ?'
@@ -77,10 +95,10 @@ export class Activity {
     await em.execute(`delete from game_activity where game_id in (${games})`, [ownerId], 'run')
   }
 
-  /** Deletes changes that are older than 90 days. */
+  /** Deletes changes that are older than `limits.activityDays`. */
   async sweep(signal: AbortSignal): Promise<void> {
     const { db, clock } = this.#parts
-    const parameters = [new Date(clock.now().getTime() - KEPT_MS)]
+    const parameters = [new Date(clock.now().getTime() - this.days * DAY_MS)]
     await deleteInBatches(db, { table: 'game_activity', key: ['id'], where: 'at < ?', parameters }, signal)
   }
 

@@ -18,7 +18,7 @@ const GameActivitySchema = defineEntity({
     tool: p.string().length(40).nullable(),
     at: p.datetime(3).index(),
   },
-  indexes: [{ properties: ['gameId', 'id'] }],
+  indexes: [{ properties: ['gameId', 'id'] }, { properties: ['playerId', 'id'] }],
 })
 
 /** One change of a game. */

@@ -14,7 +14,6 @@ import {
 } from '../../../core/pages/index.ts'
 import { dashboardHeader } from '../pages/dashboard.ts'
 import { pathOf } from '../record.ts'
-import { ACTIVITY_DAYS } from './activity.ts'
 import { ACTIONS, type Action } from './record.ts'
 import type { ActivityEntry } from './schemas.ts'
 
@@ -45,7 +44,7 @@ export const activityPages: Routes = async (app) => {
         body: html`
           ${dashboardHeader(app, game, path)}
           <${Section} title="Activity"
-            description=${`Who changed the game, and when: people, tokens, coding assistants and this platform. Each entry is kept for ${ACTIVITY_DAYS} days.`}>
+            description=${`Who changed the game, and when: people, tokens, coding assistants and this platform. Each entry is kept for ${app.games.activity.days} days.`}>
             <${Table} caption=${`Changes of ${game.title}`} columns=${COLUMNS} rows=${activity} empty=${NOTHING} />
             <${Pagination} label="Activity" next=${nextCursor && `${path}?cursor=${nextCursor}`} first=${cursor ? path : null} />
           <//>`,

@@ -27,6 +27,7 @@ export const ACTIONS = {
   'member.remove': 'Removed a member',
   'member.leave': 'Left the team',
   'invitation.create': 'Created an invitation',
+  'invitation.decline': 'Declined an invitation',
   'invitation.renew': 'Created a new invitation link',
   'invitation.revoke': 'Took back an invitation',
   'deploy.live': 'Published a deploy',

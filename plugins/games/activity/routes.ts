@@ -15,7 +15,7 @@ export const activityRoutes: Routes = async (app) => {
         await app.games.mustMake(callerOf(request).playerId, (request.params as { id: string }).id)
       },
       schema: {
-        summary: 'Who changed a game, and when; the latest first, for 90 days',
+        summary: 'Who changed a game, and when; the latest first; kept for `limits.activityDays`',
         tags: ['games'],
         params: GameParams,
         querystring: ActivityQuery,

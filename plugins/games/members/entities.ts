@@ -27,12 +27,17 @@ const GameInvitationSchema = defineEntity({
     gameId: p.string().length(30).index(),
     role: p.string().length(10).$type<MemberRole>(),
     /** The only player who can accept it; null for a link. */
-    playerId: p.string().length(30).nullable(),
+    playerId: p.string().length(30).nullable().index(),
+    /** The address to which the link was sent; null for all others. */
+    email: p.string().length(254).nullable(),
+    /** Null for invitations of an earlier version of the program. */
+    invitedBy: p.string().length(30).nullable().index(),
     /** How many players can still accept it. */
     usesLeft: p.integer(),
     createdAt: p.datetime(3),
     expiresAt: p.datetime(3).index(),
     revokedAt: p.datetime(3).nullable(),
+    declinedAt: p.datetime(3).nullable(),
   },
 })
 

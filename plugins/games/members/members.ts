@@ -46,15 +46,28 @@ export class Members {
     return new Map(Array.from(profiles, ([id, profile]) => [id, { id, ...profile }]))
   }
 
-  /** Returns the owner and the makers of games, by the game's id: one query for all. */
-  async makersOf(games: readonly Game[]): Promise<ReadonlyMap<string, Person[]>> {
-    const people = await this.people(games.flatMap(({ ownerId, makerIds }) => [ownerId, ...makerIds]))
+  /**
+   * Returns the owner and the makers of games as everybody may see them, by the game's id: one query for all. Disabled
+   * players are missing.
+   */
+  async creditsOf(games: readonly Game[]): Promise<Credits> {
+    const ids = games.flatMap(({ ownerId, makerIds }) => [ownerId, ...makerIds])
+    const players = await this.#parts.identity.players.creditsOf([...new Set(ids)])
     return new Map(
       games.map(({ id, ownerId, makerIds }) => [
         id,
-        [ownerId, ...makerIds].flatMap((playerId) => people.get(playerId) ?? []),
+        [ownerId, ...makerIds].flatMap((playerId) => {
+          const { disabled = true, ...credit } = players.get(playerId) ?? {}
+          return disabled ? [] : [credit as Credit]
+        }),
       ]),
     )
+  }
+
+  /** Returns the same in the form of the API. */
+  async makersOf(games: readonly Game[]): Promise<ReadonlyMap<string, Person[]>> {
+    const credits = await this.creditsOf(games)
+    return new Map([...credits].map(([id, makers]) => [id, makers.map(({ hasPage, ...person }) => person)]))
   }
 
   /** Adds to games their makers, and what a player, or a visitor (null), is in them. */
@@ -172,6 +185,12 @@ export async function makerIdsOf(em: SqlEntityManager, gameId: string): Promise<
   const rows = await em.find(GameMember, { gameId, role: 'maker' }, { disableIdentityMap: true })
   return rows.map(({ playerId }) => playerId)
 }
+
+/** A maker of a game, and whether the player has a public page: guests have none. */
+export type Credit = Person & { hasPage: boolean }
+
+/** The makers of games by the game's id, the owner first. */
+export type Credits = ReadonlyMap<string, readonly Credit[]>
 
 /** A game whose row a transaction holds, with its members by id. */
 export interface HeldGame {

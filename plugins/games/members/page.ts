@@ -13,9 +13,9 @@ import {
   type Content,
   CopyValue,
   EmptyState,
+  Field,
   Form,
   html,
-  PageHeader,
   QrPicture,
   renderPage,
   Section,
@@ -31,17 +31,25 @@ import type { Invitation, Member } from './schemas.ts'
 
 const constraints = { origin: 'portal' } as const
 const own = { config: { auth: 'session', page: true }, constraints } as const
-const secret = { config: { auth: 'session', page: true, secretPath: true }, constraints } as const
 const Slug = Type.Object({ slug: Type.String({ maxLength: 63 }) })
-const Link = Type.Object({ id: Type.String({ maxLength: 30 }), key: Type.String({ maxLength: 100 }) })
 const RoleField = Type.Union([Type.Literal('maker'), Type.Literal('tester')], {
   advice: 'Choose what they may do.',
 })
 const MemberField = Type.String({ maxLength: 30 })
+/** Names the link that an earlier version of the program made, in the form that ends it. */
+const EARLIER = 'earlier'
 /** The open invitations of a page; see `MOST_OPEN`. */
 const LISTED = 50
 
-/** `/games/:slug/team`: who makes and tests a game; and the pages of invitations. */
+/** What the form for invitations sends: `do` is `link` for a link; a script adds `player`, the id of a chosen player. */
+const Invite = Type.Object({
+  role: RoleField,
+  do: Type.Optional(Type.String({ maxLength: 10 })),
+  name: Type.Optional(Type.String({ maxLength: 254 })),
+  player: Type.Optional(Type.String({ maxLength: 30 })),
+})
+
+/** `/games/:slug/team`: who makes and tests a game, and its open invitations. */
 export const memberPages: Routes = async (app) => {
   const { members, memberInvitations: invitations } = app.games
   const slugOf = (request: FastifyRequest) => (request.params as { slug: string }).slug
@@ -51,25 +59,46 @@ export const memberPages: Routes = async (app) => {
   }
   const teamOf = (slug: string) => `${pathOf({ slug })}/team`
 
+  /** Returns who is meant: a player who was chosen in the list, an address, or the name of a player. */
+  const invitedBy = async (form: { playerId: string; slug: string; name: string; player: string | undefined }) => {
+    if (form.player) return { playerId: form.player }
+    if (app.identity.sendsMail && form.name.includes('@')) return { email: form.name }
+    return { playerId: await invitations.playerNamed(form.playerId, form.slug, form.name) }
+  }
+
   app.get('/games/:slug/team', { ...own, schema: { params: Slug } }, async (request, reply) => {
     const { playerId, viewer } = callerOf(request)
     const game = await app.games.mustMake(playerId, request.params.slug)
     const isOwner = app.games.may(playerId, game, 'own')
     const open = isOwner ? (await invitations.list(playerId, game.id, { limit: LISTED })).invitations : []
+    const earlier = isOwner ? await app.games.invitations.link(playerId, game.id) : null
     reply.header('cache-control', 'no-store')
     return renderPage(reply, {
       title: `Team of ${game.title}`,
       user: viewer,
-      body: team(app, { game, playerId, members: await members.list(playerId, game.id), open: await withCodes(open) }),
+      scripts: isOwner ? ['people-chooser.js'] : [],
+      body: team(app, {
+        game,
+        playerId,
+        members: await members.list(playerId, game.id),
+        open: await withCodes(open),
+        earlier,
+      }),
     })
   })
 
   app.post(
     '/games/:slug/team/invitations',
-    { ...own, onRequest: owned, schema: { params: Slug, body: Type.Object({ role: RoleField }) } },
+    { ...own, onRequest: owned, schema: { params: Slug, body: Invite } },
     async (request, reply) => {
       const { slug } = request.params
-      const { id } = await invitations.create(callerOf(request).playerId, slug, { role: request.body.role })
+      const { role, name = '', player, do: wanted } = request.body
+      const { playerId } = callerOf(request)
+      const { id } = await invitations.create(
+        playerId,
+        slug,
+        wanted === 'link' ? { role } : { role, ...(await invitedBy({ playerId, slug, name, player })) },
+      )
       return reply.redirect(`${teamOf(slug)}#${id}`, 303)
     },
   )
@@ -78,7 +107,10 @@ export const memberPages: Routes = async (app) => {
     '/games/:slug/team/revoke',
     { ...own, onRequest: owned, schema: { params: Slug, body: Type.Object({ invitation: MemberField }) } },
     async (request, reply) => {
-      await invitations.revoke(callerOf(request).playerId, request.params.slug, request.body.invitation)
+      const { playerId } = callerOf(request)
+      const { slug } = request.params
+      if (request.body.invitation === EARLIER) await app.games.invitations.revoke(playerId, slug)
+      else await invitations.revoke(playerId, slug, request.body.invitation)
       return reply.redirect(`${teamOf(request.params.slug)}#invitations`, 303)
     },
   )
@@ -109,33 +141,6 @@ export const memberPages: Routes = async (app) => {
       return reply.redirect(request.body.member === playerId ? '/games' : teamOf(request.params.slug), 303)
     },
   )
-
-  app.get('/invitations/:id/:key', { ...secret, schema: { params: Link } }, async (request, reply) => {
-    const { playerId, viewer } = callerOf(request)
-    const { id, key } = request.params
-    const { game, row } = await invitations.find(playerId, id, key)
-    const owner = (await members.people([game.ownerId])).get(game.ownerId)
-    const before = app.games.roleOf(playerId, game)
-    reply.header('referrer-policy', 'no-referrer')
-    return renderPage(reply, {
-      title: `Invitation to ${game.title}`,
-      user: viewer,
-      narrow: true,
-      body: invitationPage({
-        game,
-        from: owner?.name ?? 'Somebody',
-        role: row.role,
-        before,
-        action: `/invitations/${id}/${key}`,
-      }),
-    })
-  })
-
-  app.post('/invitations/:id/:key', { ...secret, schema: { params: Link } }, async (request, reply) => {
-    const { playerId } = callerOf(request)
-    const { game, role } = await invitations.accept(playerId, request.params.id, request.params.key)
-    return reply.redirect(role === 'maker' ? `${pathOf(game)}/overview` : pathOf(game), 303)
-  })
 }
 
 type WithCode = Invitation & { code: ReturnType<typeof qrPath> }
@@ -150,11 +155,16 @@ interface TeamProps {
   members: readonly Member[]
   /** The invitations that can be accepted; the owner's only. */
   open: readonly WithCode[]
+  /** The link that an earlier version of the program made; the owner's only. */
+  earlier: string | null
 }
 
 const ROLES: Record<GameRole, string> = { owner: 'owner', maker: 'maker', tester: 'tester' }
 
-function team(app: Pick<FastifyInstance, 'games' | 'origins'>, { game, playerId, members, open }: TeamProps): View {
+function team(
+  app: Pick<FastifyInstance, 'games' | 'origins' | 'identity'>,
+  { game, playerId, members, open, earlier }: TeamProps,
+): View {
   const path = `${pathOf(game)}/team`
   const isOwner = app.games.may(playerId, game, 'own')
   return html`
@@ -162,7 +172,7 @@ function team(app: Pick<FastifyInstance, 'games' | 'origins'>, { game, playerId,
     <${Section} title="Members" description="Makers deploy and change the game as you do. Only its owner deletes it, changes its address and decides who is here.">
       <${Table} caption=${`Members of ${game.title}`} columns=${columnsOf({ path, playerId, isOwner })} rows=${members} />
     <//>
-    ${isOwner && inviteSection(path, open, members.length === 1)}`
+    ${isOwner && inviteSection({ game, path, open, earlier, alone: members.length === 1, mail: app.identity.sendsMail })}`
 }
 
 const columnsOf = ({
@@ -215,49 +225,73 @@ function actionsOf(
   </span>`
 }
 
-const inviteSection = (path: string, open: readonly WithCode[], alone: boolean): View => html`
-  <${Section} layout="side" title="Invite" id="invitations" description="Everybody who opens the link and is signed in can join. It is valid for two weeks and for 20 players.">
+const inviteSection = ({ game, path, open, earlier, alone, mail }: InviteProps): View => html`
+  <${Section} layout="side" title="Invite" id="invitations" description="A link is for everybody who opens it and signs in: 20 players within two weeks. An invitation by name is for that player alone.">
     ${
       alone &&
       open.length === 0 &&
-      html`<${EmptyState} title="You make it alone"><p>Create a link, and send it, or let others scan its code.</p><//>`
+      earlier === null &&
+      html`<${EmptyState} title="You make it alone"><p>Create a link, and send it, or let others scan its code. Players who are here already can be invited by name.</p><//>`
     }
-    ${open.map(
-      ({ id, url, role, player, usesLeft, expiresAt, code }, at) => html`
-      <div id=${id}><${Card} title=${player ? html`<bdi>${player.name}</bdi> as ${role}` : `Link for ${role === 'maker' ? 'makers' : 'testers'}`}>
-        <p class="soft">For ${usesLeft} ${usesLeft === 1 ? 'player' : 'players'}, until <${Timestamp} at=${expiresAt} /></p>
-        <${CopyValue} value=${url} label=${`invitation of a ${role}`} />
-        <details class="confirm invite" open=${at === 0}><summary class="button small">Code</summary><div class="confirm-body plain"><${QrPicture} ...${code} label="QR code of the invitation" /></div></details>
-        <div class="row"><${Form} action=${`${path}/revoke`}><${Button} small kind="danger" name="invitation" value=${id} label=${`Take back the invitation of a ${role}`}>Take back<//><//></div>
-      <//></div>`,
-    )}
-    <${Form} action=${`${path}/invitations`} submit="Create a link">
+    ${open.map((invitation, at) => openInvitation(path, invitation, at))}
+    ${earlier && earlierLink(path, earlier)}
+    <${Form} action=${`${path}/invitations`}>
       <${Choices} legend="What may they do?" name="role" value="maker" options=${[
         { value: 'maker', label: 'Make', hint: 'Deploy, change settings, boards and media, and see all figures.' },
         { value: 'tester', label: 'Test', hint: 'Play it while it is private, and its previews.' },
       ]} />
+      <div class="chooser" data-chooser=${`/api/games/${game.id}/invitations/players`}>
+        ${
+          mail
+            ? html`<${Field} label="Name of a player, or an email address" name="name" hint="Choose somebody who has an account here. To an address goes a link for one player." maxlength=${254} autocomplete="off" />`
+            : html`<${Field} label="Name of a player" name="name" hint="Somebody who has an account here. For everybody else create a link." maxlength=${254} autocomplete="off" />`
+        }
+      </div>
+      <div class="form-actions"><${Button} kind="act">Invite<//><${Button} name="do" value="link">Create a link<//></div>
     <//>
   <//>`
 
-interface InvitationProps {
+interface InviteProps {
   game: Game
-  /** The name of the owner. */
-  from: string
-  role: MemberRole
-  /** The viewer's role so far. */
-  before: GameRole | null
-  action: string
+  path: string
+  open: readonly WithCode[]
+  earlier: string | null
+  /** Whether the game has no members. */
+  alone: boolean
+  /** Whether the platform sends mail. */
+  mail: boolean
 }
 
-function invitationPage({ game, from, role, before, action }: InvitationProps): View {
-  const isNew = before === null || (before === 'tester' && role === 'maker')
-  const lede = isNew
-    ? html`<bdi>${from}</bdi> invites you to ${role === 'maker' ? 'make this game together' : 'test this game'}.`
-    : `You are in this game already, as its ${before}.`
-  return html`<${PageHeader} title=${game.title} lede=${lede} />
-    ${
-      isNew
-        ? html`<${Form} action=${action} submit="Join"><//>`
-        : html`<${Button} href=${before === 'tester' ? pathOf(game) : `${pathOf(game)}/overview`}>Open the game<//>`
-    }`
+const earlierLink = (path: string, link: string): View => html`
+  <${Card} title="Link for testers, of earlier">
+    <p class="soft">Everybody who opens it while the game is private becomes a tester, until you take it back.</p>
+    <${CopyValue} value=${link} label="earlier invitation link" />
+    <div class="row"><${Form} action=${`${path}/revoke`}><${Button} small kind="danger" name="invitation" value=${EARLIER} label="Take back the earlier link">Take back<//><//></div>
+  <//>`
+
+function openInvitation(
+  path: string,
+  { id, url, role, player, email, usesLeft, expiresAt, code }: WithCode,
+  at: number,
+): View {
+  const takeBack = `Take back the invitation of ${player?.name ?? email ?? `a ${role}`}`
+  const title = player
+    ? html`<span class="person"><${Avatar} name=${player.name} imageUrl=${player.imageUrl} size="s" /><span><bdi>${player.name}</bdi> as ${role}</span></span>`
+    : email
+      ? html`<bdi>${email}</bdi> as ${role}`
+      : `Link for ${role === 'maker' ? 'makers' : 'testers'}`
+  const until = html`<${Timestamp} at=${expiresAt} />`
+  return html`
+    <div id=${id}><${Card} title=${title}>
+      ${
+        player
+          ? html`<p class="soft">Has not answered yet. The invitation is among their messages until ${until}</p>`
+          : email
+            ? html`<p class="soft">A link was sent there. It is for the first player who opens it, until ${until}</p>`
+            : html`<p class="soft">For ${usesLeft} ${usesLeft === 1 ? 'player' : 'players'}, until ${until}</p>
+            <${CopyValue} value=${url} label=${`invitation of a ${role}`} />
+            <details class="confirm invite" open=${at === 0}><summary class="button small">Code</summary><div class="confirm-body plain"><${QrPicture} ...${code} label="QR code of the invitation" /></div></details>`
+      }
+      <div class="row"><${Form} action=${`${path}/revoke`}><${Button} small kind="danger" name="invitation" value=${id} label=${takeBack}>Take back<//><//></div>
+    <//></div>`
 }

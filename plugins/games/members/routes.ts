@@ -4,6 +4,7 @@ import { callerOf, TOKENS_AND_SESSION } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { GameParams } from '../schemas.ts'
 import {
+  FoundPlayers,
   Invitation,
   InvitationList,
   InvitationParams,
@@ -12,6 +13,7 @@ import {
   MemberList,
   MemberParams,
   NewInvitation,
+  PlayersQuery,
 } from './schemas.ts'
 
 const constraints = { origin: 'portal' } as const
@@ -97,6 +99,27 @@ export const memberRoutes: Routes = async (app) => {
     async (request, reply) => {
       reply.header('cache-control', 'no-store')
       return invitations.list(callerOf(request).playerId, request.params.id, request.query)
+    },
+  )
+
+  app.get(
+    '/api/games/:id/invitations/players',
+    {
+      config: writes,
+      constraints,
+      onRequest: owned,
+      schema: {
+        summary: 'Players to invite, by the beginning of their name; at most 10',
+        tags,
+        params: GameParams,
+        querystring: PlayersQuery,
+        response: { 200: FoundPlayers },
+      },
+    },
+    async (request, reply) => {
+      reply.header('cache-control', 'no-store')
+      const { playerId } = callerOf(request)
+      return { players: await invitations.findPlayers(playerId, request.params.id, request.query.name) }
     },
   )
 

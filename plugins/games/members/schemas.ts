@@ -12,6 +12,20 @@ export const Person = Type.Object({
 })
 export type Person = Static<typeof Person>
 
+/** A player who can be invited. */
+export const FoundPlayer = Type.Object({
+  ...Person.properties,
+  role: Type.Union([Type.Literal('owner'), Type.Literal('maker'), Type.Literal('tester'), Type.Null()], {
+    description: 'What the player is in the game already.',
+  }),
+})
+export type FoundPlayer = Static<typeof FoundPlayer>
+export const PlayersQuery = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 240, description: 'The beginning of the name.' }),
+})
+/** At most 10, so the list has no pages. */
+export const FoundPlayers = Type.Object({ players: Type.Array(FoundPlayer) })
+
 export const Member = Type.Object({
   player: Person,
   role: Type.Union([Type.Literal('owner'), Type.Literal('maker'), Type.Literal('tester')]),
@@ -34,7 +48,16 @@ export const NewInvitation = Type.Object(
   {
     role: Role,
     playerId: Type.Optional(
-      Type.String({ maxLength: 30, description: 'The only player who can accept it. Without: a link for 20 players.' }),
+      Type.String({
+        maxLength: 30,
+        description: 'The only player who can accept it. Without this and `email`: a link for 20 players.',
+      }),
+    ),
+    email: Type.Optional(
+      Type.String({
+        maxLength: 254,
+        description: 'Where to send a link for one player: the first who opens it, with whatever address.',
+      }),
     ),
   },
   { additionalProperties: false },
@@ -46,6 +69,7 @@ export const Invitation = Type.Object({
   url: Type.String({ description: 'A signed-in player who opens it can accept.' }),
   role: Role,
   player: Type.Union([Person, Type.Null()], { description: 'null: it is a link.' }),
+  email: Type.Union([Type.String(), Type.Null()], { description: 'Where its link was sent.' }),
   usesLeft: Type.Integer({ description: 'How many players can still accept it.' }),
   createdAt: Type.String({ format: 'date-time' }),
   expiresAt: Type.String({ format: 'date-time' }),

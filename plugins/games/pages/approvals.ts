@@ -21,6 +21,7 @@ import {
 import { type PublishMode, REFUSAL_LENGTH } from '../approvals.ts'
 import { pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
+import { makerIdsOf, makersForStaff } from './host.ts'
 
 const PATH = '/admin/approvals'
 const Params = Type.Object({ id: Type.String({ maxLength: 40 }) })
@@ -37,7 +38,7 @@ export const approvalPages: Routes = async (app) => {
 
   const page = async (request: FastifyRequest, reply: FastifyReply, problem?: { id: string; message: string }) => {
     const [waiting, refused] = await Promise.all([approvals.list('waiting'), approvals.list('refused')])
-    const owners = await app.identity.players.namesOf([...waiting, ...refused].map(({ ownerId }) => ownerId))
+    const names = await app.identity.players.namesOf(makerIdsOf([...waiting, ...refused]))
     const { done } = request.query as { done?: string }
     const message = done === undefined ? undefined : DONE[done]
     reply.header('cache-control', 'no-store')
@@ -47,7 +48,7 @@ export const approvalPages: Routes = async (app) => {
       user: callerOf(request).viewer,
       status: problem ? 400 : 200,
       flash: message ? { message } : null,
-      body: ApprovalsPage({ mode: approvals.mode, waiting, refused, owners, problem }),
+      body: ApprovalsPage({ mode: approvals.mode, waiting, refused, names, problem }),
     })
   }
 
@@ -88,7 +89,7 @@ interface ApprovalsPageProps {
   waiting: Game[]
   refused: Game[]
   /** Names by id. */
-  owners: ReadonlyMap<string, string>
+  names: ReadonlyMap<string, string>
   problem: { id: string; message: string } | undefined
 }
 
@@ -98,8 +99,8 @@ const LEDES: Record<PublishMode, string> = {
   trusted: 'Only players whom you trust publish. The games of others wait here.',
 }
 
-function ApprovalsPage({ mode, waiting, refused, owners, problem }: ApprovalsPageProps): View {
-  const entry = (game: Game) => Entry({ game, owner: owners.get(game.ownerId) ?? game.ownerId, problem })
+function ApprovalsPage({ mode, waiting, refused, names, problem }: ApprovalsPageProps): View {
+  const entry = (game: Game) => Entry({ game, names, problem })
   return html`
     <${PageHeader} title="Approvals" lede=${LEDES[mode]} />
     <${Stack}>
@@ -108,12 +109,12 @@ function ApprovalsPage({ mode, waiting, refused, owners, problem }: ApprovalsPag
     <//>`
 }
 
-function Entry({ game, owner, problem }: Pick<ApprovalsPageProps, 'problem'> & { game: Game; owner: string }): View {
+function Entry({ game, names, problem }: Pick<ApprovalsPageProps, 'names' | 'problem'> & { game: Game }): View {
   const path = `${PATH}/${game.id}`
   const message = problem?.id === game.id ? problem.message : undefined
   return html`
     <${Card} title=${game.title}>
-      <p class="soft">by <a href=${`/admin/players/${game.ownerId}`}><bdi>${owner}</bdi></a> · for ${game.approval?.visibility === 'private' ? 'invited players' : 'everyone'} · <${Timestamp} at=${game.createdAt} />${!game.hosted && html` · <bdi>${game.url}</bdi>`}${game.hosted && !game.liveDeployId && ' · nothing uploaded yet'}</p>
+      <p class="soft">by ${makersForStaff(game, names)} · for ${game.approval?.visibility === 'private' ? 'invited players' : 'everyone'} · <${Timestamp} at=${game.createdAt} />${!game.hosted && html` · <bdi>${game.url}</bdi>`}${game.hosted && !game.liveDeployId && ' · nothing uploaded yet'}</p>
       ${game.description && html`<p>${game.description.slice(0, 400)}</p>`}
       ${game.approval?.state === 'refused' && html`<${Notice} tone="info">Refused: ${game.approval.reason}<//>`}
       <${Row}>

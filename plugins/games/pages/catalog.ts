@@ -1,7 +1,7 @@
 import type { TagCount } from '../../../core/data/tag-counts.ts'
 import { EmptyState, Grid, html, PageHeader, Pagination, Search, type View } from '../../../core/pages/index.ts'
 import type { Game } from '../schemas.ts'
-import { gameCard } from './card.ts'
+import { type CardFacts, gameCard } from './card.ts'
 import { activeFilters, type CatalogList, catalogAddress, catalogFilter, parametersOf } from './catalog-filter.ts'
 
 export interface CatalogProps {
@@ -10,8 +10,7 @@ export interface CatalogProps {
   tags: TagCount[]
   /** The languages of games. */
   languages: TagCount[]
-  /** The number of players in rooms, by game. */
-  playing: ReadonlyMap<string, number>
+  facts: CardFacts
   query: CatalogList
 }
 
@@ -26,7 +25,7 @@ export const catalogTitle = (list: CatalogList): string =>
         : 'All games'
 
 /** Renders the playable games with search, sort order, and filters by tag and by features. */
-export function catalog({ games, nextCursor, tags, languages, playing, query }: CatalogProps): View {
+export function catalog({ games, nextCursor, tags, languages, facts, query }: CatalogProps): View {
   const { q, tag, sort, cursor, ...filter } = query
   const list = { q, tag, sort, ...filter }
   const address = (changes: CatalogList) => catalogAddress({ ...list, ...changes })
@@ -59,7 +58,7 @@ export function catalog({ games, nextCursor, tags, languages, playing, query }: 
     }
     ${
       games.length > 0
-        ? html`<${Grid}>${games.map((game) => gameCard(game, playing))}<//>`
+        ? html`<${Grid}>${games.map((game) => gameCard(game, facts))}<//>`
         : html`<${EmptyState} title=${restricted ? 'No game matches' : 'No games yet'} action=${restricted ? undefined : { href: '/games/new', label: 'Publish the first' }}>
             <p>${restricted ? advice(query) : html`A folder with an <code>index.html</code> is all that a game needs.`}</p>
           <//>`

@@ -1,9 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Button, EmptyState, Grid, Hero, html, Search, Section, type View } from '../../../core/pages/index.ts'
-import { languageOf } from '../features/languages.ts'
-import { pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
-import { aboutGame, gameCard } from './card.ts'
+import { aboutGame, type CardFacts, cardOf, gameCard } from './card.ts'
 
 export interface HomeProps {
   newest: Game[]
@@ -12,8 +10,7 @@ export interface HomeProps {
   mine: Game[]
   /** Public games with players in rooms, in descending order of players. */
   busy: Game[]
-  /** The number of players in rooms, by game. */
-  playing: ReadonlyMap<string, number>
+  facts: CardFacts
   /** Whether there are games beyond the newest. */
   more: boolean
 }
@@ -21,17 +18,17 @@ export interface HomeProps {
 /** Renders the start page: an introduction, the viewer's own games, popular games and new games. */
 export function home(
   app: Pick<FastifyInstance, 'games' | 'site'>,
-  { newest, popular, mine, busy, playing, more }: HomeProps,
+  { newest, popular, mine, busy, facts, more }: HomeProps,
 ): View {
   const feature = busy[0] ?? (popular[0]?.stats.plays ? popular[0] : newest[0])
-  const card = (game: Game) => gameCard(game, playing)
+  const card = (game: Game) => gameCard(game, facts)
   // The row of played games appears once there are more games than fit into the row.
   const played = more ? popular.filter(({ stats }) => stats.plays > 0) : []
   return html`
     <${Hero} title=${html`Your yard.<br />Your games.<br />Everyone in.`}
       lede="Publish a build and it is playable, signed in and multiplayer a minute later, on a machine you own."
       actions=${html`<${Button} kind="act" href="/games/new">Publish a game<//>${newest.length > 0 && html`<${Button} href="/catalog">Play something<//>`}`}
-      feature=${feature && { game: { ...feature, lang: languageOf(feature) }, href: pathOf(feature), meta: aboutGame(feature) ?? 'New in the yard', playing: playing.get(feature.id) ?? 0 }} />
+      feature=${feature && { ...cardOf(feature, facts), meta: aboutGame(feature) ?? 'New in the yard' }} />
     ${
       busy.length > 1 &&
       html`<${Section} title="Played right now" id="now">

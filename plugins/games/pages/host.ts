@@ -5,6 +5,7 @@ import { actorOf, callerOf, staffPage } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import {
   Button,
+  type Content,
   EmptyState,
   Field,
   Form,
@@ -20,6 +21,7 @@ import {
 } from '../../../core/pages/index.ts'
 import { isReady, pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
+import { inWords } from './card.ts'
 import { stateChips } from './dashboard.ts'
 import { gameTitle } from './game-title.ts'
 
@@ -41,21 +43,21 @@ export const hostPages: Routes = async (app) => {
       administration.list({ q, limit: PER_PAGE, ...(cursor ? { cursor } : {}) }),
       done && id ? app.games.byId(id) : null,
     ])
-    const owners = await app.identity.players.namesOf([...new Set(games.map(({ ownerId }) => ownerId))])
+    const names = await app.identity.players.namesOf(makerIdsOf(games))
     reply.header('cache-control', 'no-store')
     return renderPage(reply, {
       title: 'Games on this server',
       current: '/admin/games',
       user: callerOf(request).viewer,
       flash: changed ? { message: told(changed) } : null,
-      body: gamesPage({ games, owners, nextCursor, q, paged: cursor !== undefined }),
+      body: gamesPage({ games, names, nextCursor, q, paged: cursor !== undefined }),
     })
   })
 
   const Params = Type.Object({ id: Type.String({ maxLength: 40 }) })
   const suspensionPage = async (request: FastifyRequest, reply: FastifyReply, id: string, problem?: string) => {
     const game = await app.games.get(id)
-    const owner = await app.identity.players.namesOf([game.ownerId])
+    const names = await app.identity.players.namesOf(makerIdsOf([game]))
     reply.header('cache-control', 'no-store')
     return renderPage(reply, {
       title: `Suspend ${game.title}`,
@@ -63,7 +65,7 @@ export const hostPages: Routes = async (app) => {
       user: callerOf(request).viewer,
       status: problem ? 400 : 200,
       narrow: true,
-      body: SuspensionPage({ game, owner: owner.get(game.ownerId) ?? game.ownerId, problem }),
+      body: SuspensionPage({ game, names, problem }),
     })
   }
 
@@ -111,16 +113,27 @@ const actionOf = (game: Game): View =>
     ? liftForm(game)
     : html`<${Button} small href=${`/admin/games/${game.id}/suspend`} label=${`Suspend: ${game.title}`}>Suspend<//>`
 
+/** Returns the ids of all makers of some games, for their names. */
+export const makerIdsOf = (games: readonly Game[]): string[] => [
+  ...new Set(games.flatMap(({ ownerId, makerIds }) => [ownerId, ...makerIds])),
+]
+
+/** Names the makers of a game, the owner first, with links to their pages for staff. @param names by id */
+export const makersForStaff = ({ ownerId, makerIds }: Game, names: ReadonlyMap<string, string>): Content =>
+  inWords(
+    [ownerId, ...makerIds].map((id) => html`<a href=${`/admin/players/${id}`}><bdi>${names.get(id) ?? id}</bdi></a>`),
+  )
+
 interface SuspensionPageProps {
   game: Game
-  /** The owner's name. */
-  owner: string
+  /** Names by id. */
+  names: ReadonlyMap<string, string>
   problem: string | undefined
 }
 
-function SuspensionPage({ game, owner, problem }: SuspensionPageProps): View {
+function SuspensionPage({ game, names, problem }: SuspensionPageProps): View {
   return html`
-    <${PageHeader} title=${`Suspend ${game.title}`} lede=${`A game by ${owner}. Nobody can play it or sign in to it until you lift the suspension; its files stay.`}
+    <${PageHeader} title=${`Suspend ${game.title}`} lede=${html`A game by ${makersForStaff(game, names)}. Nobody can play it or sign in to it until you lift the suspension; its files stay.`}
       crumbs=${[{ label: 'Games', href: '/admin/games' }]} />
     <${Form} action=${`/admin/games/${game.id}/suspend`}>
       <${Field} label="Reason" name="reason" type="textarea" rows=${4} required maxlength=${REASON_LENGTH} error=${problem}
@@ -132,13 +145,13 @@ function SuspensionPage({ game, owner, problem }: SuspensionPageProps): View {
 interface GamesPageProps {
   games: Game[]
   /** Names by id. */
-  owners: ReadonlyMap<string, string>
+  names: ReadonlyMap<string, string>
   nextCursor: string | null
   q: string | undefined
   paged: boolean
 }
 
-function gamesPage({ games, owners, nextCursor, q, paged }: GamesPageProps): View {
+function gamesPage({ games, names, nextCursor, q, paged }: GamesPageProps): View {
   const search = q ? `q=${encodeURIComponent(q)}&` : ''
   const columns = [
     {
@@ -151,9 +164,8 @@ function gamesPage({ games, owners, nextCursor, q, paged }: GamesPageProps): Vie
       cell: stateOf,
     },
     {
-      label: 'Owner',
-      cell: (game: Game) =>
-        html`<a href=${`/admin/players/${game.ownerId}`}><bdi>${owners.get(game.ownerId) ?? game.ownerId}</bdi></a>`,
+      label: 'Owner and makers',
+      cell: (game: Game) => makersForStaff(game, names),
     },
     { label: 'Plays', align: 'end' as const, cell: (game: Game) => number.format(game.stats.plays) },
     { label: 'Created', cell: (game: Game) => html`<${Timestamp} at=${game.createdAt} day />` },

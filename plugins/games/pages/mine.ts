@@ -25,6 +25,8 @@ import { stateChips } from './dashboard.ts'
 import { gameTitle } from './game-title.ts'
 
 export interface MyGamesProps {
+  /** The viewer. */
+  playerId: string
   games: Game[]
   /** The plugins' columns for each game. */
   columns: LoadedColumn[]
@@ -51,10 +53,12 @@ export interface RefusedDeletion {
 /** Renders the owner's games or, if there are none, the commands that create one. */
 export function myGames(
   { origins, games: { dashboard } }: Pick<FastifyInstance, 'origins' | 'games'>,
-  { games, columns: known, stats, deleted, deletedAfter, nextCursor, cursor, refused }: MyGamesProps,
+  { playerId, games, columns: known, stats, deleted, deletedAfter, nextCursor, cursor, refused }: MyGamesProps,
 ): View {
+  const hasOthers = games.some(({ ownerId }) => ownerId !== playerId)
   const columns = [
     { label: 'Game', cell: (game: Game) => html`<a href=${`${pathOf(game)}/overview`}>${gameTitle(game)}</a>` },
+    ...(hasOthers ? [{ label: 'Role', cell: ({ ownerId }: Game) => (ownerId === playerId ? 'owner' : 'maker') }] : []),
     {
       label: 'State',
       cell: (game: Game) => html`<span class="row">${stateChips(game, isReady(game))}</span>`,
@@ -82,6 +86,7 @@ export function myGames(
     <${PageHeader} title="My games" actions=${games.length > 0 && html`<${Button} kind="act" href="/games/new">New game<//>`} />
     <div class="stack" data-events=${games.length > 0 ? `/live/games${cursor ? `?cursor=${cursor}` : ''}` : undefined}>
       ${games.length > 0 && html`<${Stats} items=${stats.map((stat) => ({ ...stat, part: stat.live ? statPart(stat) : undefined }))} />`}
+      ${hasOthers && html`<p class="soft">These figures are of the games that you own.</p>`}
       <${Table} caption="My games" columns=${columns} rows=${games} empty=${empty} />
       <${Pagination} label="My games" next=${nextCursor && `/games?cursor=${nextCursor}`} first=${cursor && '/games'} />
     </div>

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { type Content, Grid, html, Section } from '../../../core/pages/index.ts'
 import type { Game } from '../schemas.ts'
-import { gameCard } from './card.ts'
+import { type CardFacts, cardFacts, gameCard, onlyTeams } from './card.ts'
 
 /** The number of games of each kind. */
 const MOST = 4
@@ -16,14 +16,15 @@ const MOST_TAGS = 3
  * @param maker the name of the maker
  */
 export async function moreGames(app: Pick<FastifyInstance, 'games'>, game: Game, maker: string): Promise<Content> {
-  const { catalog, playing } = app.games
-  const [own, now] = await Promise.all([catalog.ofMaker(game.ownerId, { limit: MOST + 1 }), playing.now()])
+  const own = await app.games.catalog.ofMaker(game.ownerId, { limit: MOST + 1 })
   const byMaker = own.shown.filter(({ id }) => id !== game.id).slice(0, MOST)
   const alike = await withSameTag(app, game, new Set([game.id, ...byMaker.map(({ id }) => id)]))
-  const section = (title: string, games: Game[]) =>
-    games.length > 0 && html`<${Section} title=${title}><${Grid}>${games.map((other) => gameCard(other, now))}<//><//>`
-  return html`${section(`More by ${maker}`, byMaker)}${alike && section(`More with ${alike.tag}`, alike.games)}`
+  const facts = await cardFacts(app, [...byMaker, ...(alike?.games ?? [])])
+  return html`${section(`More by ${maker}`, byMaker, onlyTeams(facts))}${alike && section(`More with ${alike.tag}`, alike.games, facts)}`
 }
+
+const section = (title: string, games: Game[], facts: CardFacts): Content =>
+  games.length > 0 && html`<${Section} title=${title}><${Grid}>${games.map((game) => gameCard(game, facts))}<//><//>`
 
 /** Returns the most played games with a tag of the game, without those that are shown already. */
 async function withSameTag(

@@ -90,7 +90,7 @@ export const ownerPages: Routes = async (app) => {
       user: viewer,
       status: refused?.status ?? 200,
       flash: notice(),
-      body: myGames(app, { ...page, columns, stats, deleted, deletedAfter: after, cursor, refused }),
+      body: myGames(app, { playerId, ...page, columns, stats, deleted, deletedAfter: after, cursor, refused }),
     })
   }
 
@@ -174,13 +174,12 @@ export const ownerPages: Routes = async (app) => {
     const { playerId, viewer } = callerOf(request)
     const game = await gameOf(request)
     const isOwner = app.games.may(playerId, game, 'own')
-    const inviteLink = isOwner ? await app.games.invitations.link(playerId, game.id) : null
     return renderPage(reply, {
       title: `Settings of ${game.title}`,
       user: viewer,
       scripts: ['media-upload.js'],
       flash: 'saved' in request.query ? { message: 'Saved.' } : null,
-      body: settings(app, { game, isOwner, inviteLink }),
+      body: settings(app, { game, isOwner }),
     })
   })
 
@@ -256,18 +255,6 @@ export const ownerPages: Routes = async (app) => {
     async (request, reply) => {
       await app.games.media.remove(callerOf(request).playerId, request.params.slug, request.body.media)
       return reply.redirect(`${pathOf(request.params)}/settings?saved#media`, 303)
-    },
-  )
-
-  app.post(
-    '/games/:slug/settings/invitations',
-    {
-      ...owners,
-      schema: { params: Slug, body: Type.Object({ do: Type.Union([Type.Literal('renew'), Type.Literal('revoke')]) }) },
-    },
-    async (request, reply) => {
-      await app.games.invitations[request.body.do](callerOf(request).playerId, request.params.slug)
-      return reply.redirect(`${pathOf(request.params)}/settings?saved#invitations`, 303)
     },
   )
 

@@ -16,24 +16,21 @@ import {
   type View,
 } from '../../../core/pages/index.ts'
 import { languageOf } from '../features/languages.ts'
+import type { Credit } from '../members/members.ts'
 import { isFramed, isReady, pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
+import { inWords } from './card.ts'
 import { gameTabs } from './dashboard.ts'
 import { featureFacts } from './features.ts'
 import { gameTitle } from './game-title.ts'
+import { playerPath } from './player.ts'
 
 const number = new Intl.NumberFormat('en')
 
-/** Somebody who made a game, and their page; null when there is none. */
-interface Maker {
-  name: string
-  path: string | null
-}
-
 export interface PlayProps {
   game: Game
-  /** The owner, if the account exists, and the other makers. */
-  makers: readonly Maker[]
+  /** The owner and the other makers. */
+  makers: readonly Credit[]
   /** Whether the viewer is signed in here, and so must be signed in to the game. */
   signedIn: boolean
   isMaker: boolean
@@ -95,12 +92,8 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins' | 'site'>, p
     <//>`
 }
 
-const linkTo = ({ name, path }: Maker): Content =>
-  path ? html`<a href=${path}><bdi>${name}</bdi></a>` : html`<bdi>${name}</bdi>`
-
-/** Joins names: `A`, `A and B`, `A, B and C`. */
-const inWords = (names: readonly Content[]): Content =>
-  names.map((name, at) => html`${at === 0 ? '' : at === names.length - 1 ? ' and ' : ', '}${name}`)
+const linkTo = ({ id, name, hasPage }: Credit): Content =>
+  hasPage ? html`<a href=${playerPath(id)}><bdi>${name}</bdi></a>` : html`<bdi>${name}</bdi>`
 
 const actions = (ready: boolean, game: Game): Content =>
   ready && html`<${Row}><${Button} kind="act" href=${game.url}>Play at ${new URL(game.url).host}<//><//>`

@@ -15,7 +15,7 @@ import {
   type View,
 } from '../../../core/pages/index.ts'
 import type { Game } from '../schemas.ts'
-import { gameCard } from './card.ts'
+import { type CardFacts, cardFacts, gameCard, onlyTeams } from './card.ts'
 
 const constraints = { origin: 'portal' } as const
 const PER_PAGE = 24
@@ -46,11 +46,11 @@ export const playerPages: Routes = async (app) => {
       const player = await app.identity.players.find(request.params.id)
       // Guests have no page, and a disabled player is hidden. The response is the same as for an unknown player.
       if (!player || player.disabled || player.isGuest) throw new NotFound('player')
-      const [page, sums, playing] = await Promise.all([
+      const [page, sums] = await Promise.all([
         app.games.catalog.ofMaker(player.id, { limit: PER_PAGE, ...(cursor ? { cursor } : {}) }),
         app.games.catalog.sumsOfMaker(player.id),
-        app.games.playing.now(),
       ])
+      const facts = onlyTeams(await cardFacts(app, page.shown))
       const isSelf = viewer?.id === player.id
       return renderPage(reply, {
         title: player.name,
@@ -59,7 +59,7 @@ export const playerPages: Routes = async (app) => {
         share: { path: playerPath(player.id) },
         // Search engines must not index a page that contains only a name.
         head: sums.games === 0 && html`<meta name="robots" content="noindex" />`,
-        body: playerPage(app, { ...page, ...sums, player, isSelf, playing, cursor }),
+        body: playerPage(app, { ...page, ...sums, player, isSelf, facts, cursor }),
       })
     },
   )
@@ -74,12 +74,12 @@ interface PlayerProps {
   shown: Game[]
   nextCursor: string | null
   cursor: string | undefined
-  playing: ReadonlyMap<string, number>
+  facts: CardFacts
   isSelf: boolean
 }
 
 function playerPage({ origins, site }: Pick<FastifyInstance, 'origins' | 'site'>, props: PlayerProps): View {
-  const { player, games, shown, plays, playing, isSelf, nextCursor, cursor } = props
+  const { player, games, shown, plays, facts, isSelf, nextCursor, cursor } = props
   const path = playerPath(player.id)
   const about = [
     games > 0 ? `${number.format(games)} ${games === 1 ? 'game' : 'games'}` : 'No public games yet',
@@ -93,7 +93,7 @@ function playerPage({ origins, site }: Pick<FastifyInstance, 'origins' | 'site'>
     </header>
     ${
       shown.length > 0
-        ? html`<${Grid}>${shown.map((game) => gameCard(game, playing))}<//>`
+        ? html`<${Grid}>${shown.map((game) => gameCard(game, facts))}<//>`
         : isSelf
           ? html`<${EmptyState} title="Your games will appear here" action=${{ href: '/games/new', label: 'Publish a game' }}>
               <p>Everybody sees this page: your picture, your name, and your published games.</p><//>`

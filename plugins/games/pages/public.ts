@@ -8,13 +8,13 @@ import { html, PageHeader, renderPage } from '../../../core/pages/index.ts'
 import { FeatureQuery, ORIENTATIONS } from '../features/schemas.ts'
 import { isFramed, pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
+import { cardFacts } from './card.ts'
 import { catalog, catalogTitle } from './catalog.ts'
 import { gameTitle } from './game-title.ts'
 import { home } from './home.ts'
 import { invitation } from './invitation.ts'
 import { moreGames } from './more-games.ts'
 import { play, suspendedForOthers } from './play.ts'
-import { playerPath } from './player.ts'
 
 const constraints = { origin: 'portal' } as const
 const open = { config: { auth: 'optional', page: true }, constraints } as const
@@ -62,7 +62,7 @@ export const publicPages: Routes = async (app) => {
         popular: popular.games,
         mine: mine.games,
         busy,
-        playing,
+        facts: await cardFacts(app, [...newest.games, ...popular.games, ...mine.games, ...busy]),
         more: newest.nextCursor !== null,
       }),
     })
@@ -82,7 +82,7 @@ export const publicPages: Routes = async (app) => {
       description: 'Every game that can be played here.',
       share: { path: query.tag && !query.q ? `/catalog?tag=${query.tag}` : '/catalog' },
       user: request.principal?.viewer,
-      body: catalog({ ...page, tags, languages, query, playing: await app.games.playing.now() }),
+      body: catalog({ ...page, tags, languages, query, facts: await cardFacts(app, page.games) }),
     })
   })
 
@@ -101,8 +101,7 @@ export const publicPages: Routes = async (app) => {
     const viewer = request.principal?.viewer
     const game = await gameAt(request, reply, request.params.slug)
     if (!game) return reply
-    const owner = await app.identity.players.find(game.ownerId)
-    const makers = await app.games.members.people(game.makerIds)
+    const makers = (await app.games.members.creditsOf([game])).get(game.id) ?? []
     const isMaker = app.games.may(viewer?.id ?? null, game, 'make')
     const sections = game.suspended ? [] : app.games.pageSections.map((section) => section(game, viewer?.id ?? null))
     if (isFramed(game)) {
@@ -135,16 +134,13 @@ export const publicPages: Routes = async (app) => {
       share: app.games.isShown(game) ? shareOf(app, game) : undefined,
       body: play(app, {
         game,
-        makers: [
-          ...(owner ? [{ name: owner.name, path: owner.disabled || owner.isGuest ? null : playerPath(owner.id) }] : []),
-          ...game.makerIds
-            .flatMap((id) => makers.get(id) ?? [])
-            .map(({ id, name }) => ({ name, path: playerPath(id) })),
-        ],
+        makers,
         signedIn: viewer !== undefined,
         isMaker,
         sections: await Promise.all(sections),
-        more: game.suspended ? null : await moreGames(app, game, owner?.name ?? 'this maker'),
+        more: game.suspended
+          ? null
+          : await moreGames(app, game, makers.find(({ id }) => id === game.ownerId)?.name ?? 'this maker'),
       }),
     })
   })

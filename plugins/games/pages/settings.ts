@@ -4,7 +4,6 @@ import {
   Checkbox,
   Choices,
   Confirm,
-  CopyValue,
   Field,
   Form,
   html,
@@ -24,14 +23,12 @@ export interface SettingsProps {
   game: Game
   /** Whether the viewer owns the game, and so may change its address and end it. */
   isOwner: boolean
-  /** The link to a private game; null when there is none, and for makers who are not its owner. */
-  inviteLink: string | null
 }
 
 type App = Pick<FastifyInstance, 'games' | 'origins'>
 
 /** Renders the settings of a game: description, addresses, serving, access and deletion. */
-export function settings(app: App, { game, isOwner, inviteLink }: SettingsProps): View {
+export function settings(app: App, { game, isOwner }: SettingsProps): View {
   const path = `${pathOf(game)}/settings`
   return html`
     ${dashboardHeader(app, game, path)}
@@ -48,7 +45,7 @@ export function settings(app: App, { game, isOwner, inviteLink }: SettingsProps)
           html`<${Section} layout="side" title=${title} description=${description}><div class="row"><${Button} href=${href(game)}>${label}<//></div><//>`,
       )}
     ${servingSection(game, path)}
-    ${isOwner && game.visibility === 'private' && !game.approval && invitationSection(game, path, inviteLink)}
+    ${isOwner && game.visibility === 'private' && !game.approval && testersSection(game)}
     ${isOwner && endSection(game, path)}`
 }
 
@@ -130,14 +127,9 @@ function servingSection(game: Game, path: string): View {
     <//>`
 }
 
-const invitationSection = (game: Game, path: string, link: string | null): View => html`
-  <${Section} layout="side" title="Invited players" id="invitations" description="Signed-in players who open the link may see and play this private game.">
-    ${link && html`<${CopyValue} value=${link} label="invitation link" />`}
-    <p class="soft">${game.testerIds.length === 0 ? 'Nobody has joined yet.' : `${game.testerIds.length} ${game.testerIds.length === 1 ? 'player has' : 'players have'} joined.`}</p>
-    <div class="row">
-      <${Form} action=${`${path}/invitations`}><${Button} name="do" value="renew">${link ? 'Create a new link' : 'Create a link'}<//><//>
-      ${(link || game.testerIds.length > 0) && html`<${Confirm} label="Uninvite everyone" action=${`${path}/invitations`} submit="End the link and uninvite everyone"><input type="hidden" name="do" value="revoke" /><//>`}
-    </div>
+const testersSection = (game: Game): View => html`
+  <${Section} layout="side" title="Who sees it" id="testers" description="While it is private: its makers, and testers whom you invite.">
+    <div class="row"><${Button} href=${`${pathOf(game)}/team`}>Invite testers<//></div>
   <//>`
 
 const formOf = (game: Game): GameForm => ({

@@ -1,22 +1,27 @@
 import { callerOf } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { Card, EmptyState, html, renderPage, Stack, Timestamp, type View } from '../../../core/pages/index.ts'
+import { receivedInvitations } from '../../games/index.ts'
 import { SettingsHeader } from '../../oauth-idp/index.ts'
 
-/** /settings/messages: what the staff wrote to the player, and what came of the player's reports. */
+/** /settings/messages: invitations to games, what the staff wrote to the player, and what came of their reports. */
 export const messagePages: Routes = async (app) => {
   app.get(
     '/settings/messages',
     { config: { auth: 'session', page: true }, constraints: { origin: 'portal' } },
     async (request, reply) => {
       const { playerId, viewer } = callerOf(request)
-      const messages = await app.moderation.messages.of(playerId)
+      const [messages, invitations] = await Promise.all([
+        app.moderation.messages.of(playerId),
+        app.games.memberInvitations.receivedBy(playerId),
+      ])
       reply.header('cache-control', 'no-store')
       return renderPage(reply, {
         title: 'Messages',
         current: '/settings',
         user: viewer,
-        body: html`<${SettingsHeader} entries=${app.identity.settings} current="/settings/messages" />${list(messages)}`,
+        body: html`<${SettingsHeader} entries=${app.identity.settings} current="/settings/messages" />
+          ${receivedInvitations(invitations)}${(messages.length > 0 || invitations.length === 0) && list(messages)}`,
       })
     },
   )
@@ -24,7 +29,7 @@ export const messagePages: Routes = async (app) => {
 
 const list = (messages: { subject: string; text: string; at: string }[]): View =>
   messages.length === 0
-    ? html`<${EmptyState} title="No messages">What the people who look after this platform write to you stands here.<//>`
+    ? html`<${EmptyState} title="No messages">What the people who look after this platform write to you stands here, and invitations to games.<//>`
     : html`<${Stack}>${messages.map(
         ({ subject, text, at }) => html`<${Card} title=${subject} description=${html`<${Timestamp} at=${at} />`}>
           <p class="message"><bdi>${text}</bdi></p>

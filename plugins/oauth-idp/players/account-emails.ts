@@ -18,6 +18,8 @@ export type AccountEmail =
   | { kind: 'sign-in-added'; playerId: string; what: string }
   /** `portalUrl` is the prefix of the links in the text. The platform may move before the mail is sent. */
   | { kind: 'notice'; playerId: string; subject: string; text: string; portalUrl?: string }
+  /** To an address of which nothing is known. */
+  | { kind: 'letter'; to: string; subject: string; text: string; portalUrl: string }
 
 interface AccountEmailsContext {
   db: Database
@@ -70,6 +72,7 @@ export class AccountEmails {
     if (email.kind === 'reset') return this.#writeReset(email)
     if (email.kind === 'address-changed') return this.#writeAddressChanged(email)
     if (email.kind === 'sign-in-added') return this.#writeSignInAdded(email)
+    if (email.kind === 'letter') return Promise.resolve(this.#writeLetter(email))
     return email.kind === 'notice' ? this.#writeNotice(email) : this.#writeConfirmation(email)
   }
 
@@ -79,10 +82,18 @@ export class AccountEmails {
     ...email
   }: Extract<AccountEmail, { kind: 'notice' }>): Promise<Message | null> {
     const player = await this.#context.players.find(playerId)
-    const now = this.#context.portalUrl
-    const { portalUrl: then = now } = email
-    const text = then === now ? email.text : email.text.replaceAll(then, now)
+    const text = this.#textOf(email)
     return player?.email && !player.disabled ? { to: player.email, subject, text } : null
+  }
+
+  #writeLetter({ to, subject, ...email }: Extract<AccountEmail, { kind: 'letter' }>): Message {
+    return { to, subject, text: this.#textOf(email) }
+  }
+
+  /** Returns a text with the links of the platform where it is now. */
+  #textOf({ text, portalUrl: then }: { text: string; portalUrl?: string }): string {
+    const now = this.#context.portalUrl
+    return then === undefined || then === now ? text : text.replaceAll(then, now)
   }
 
   /** Notifies an address that no longer belongs to the account. It warns of possible abuse and names the contact. */

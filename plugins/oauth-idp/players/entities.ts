@@ -1,5 +1,8 @@
 import { defineEntity, p } from '@mikro-orm/core'
 
+/** The condition for players who are found by their name, in the exact words of the index. */
+export const FINDABLE = 'not guest and not disabled'
+
 const PlayerSchema = defineEntity({
   name: 'PlayerRow',
   tableName: 'players',
@@ -30,6 +33,13 @@ const PlayerSchema = defineEntity({
     epoch: p.integer(),
     createdAt: p.datetime(3),
   },
+  indexes: [
+    {
+      name: 'players_name_index',
+      // PostgreSQL has it with the collation "C", which SQLite does not know (migrations/2026_11_28_names.ts).
+      expression: `create index players_name_index on players (lower(name), id) where ${FINDABLE}`,
+    },
+  ],
 })
 
 export class PlayerRow extends PlayerSchema.class {}

@@ -7,10 +7,11 @@ import { TtlCache } from '../../../core/data/ttl-cache.ts'
 import { NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
 import { newId } from '../../../core/ids.ts'
+import { visibleText } from '../../../core/visible-text.ts'
 import { EmailTaken } from '../errors.ts'
 import { endGrants } from '../oauth/grants.ts'
 import { Session } from '../sessions/entities.ts'
-import { PlayerRow } from './entities.ts'
+import { FINDABLE, PlayerRow } from './entities.ts'
 import { acceptedPassword, type PasswordHasher } from './passwords.ts'
 import { addressOrNothing, avatarPath, normaliseEmail, normaliseName, readFields, roleOf } from './profile.ts'
 import type { Player } from './schemas.ts'
@@ -72,6 +73,23 @@ interface PlayersContext {
   hasher: PasswordHasher
 }
 
+/** The public name and picture of a player. */
+export interface Profile {
+  id: string
+  name: string
+  imageUrl: string
+}
+
+const LAST_CHARACTER = '\u{10FFFF}'
+
+/** Returns the spellings of a name that differ in the case of letters which `lower` of SQLite leaves as they are. */
+function spellingsOf(text: string): string[] {
+  const lower = text.toLowerCase()
+  const capitalised = lower.replace(/(?<=^|\s)\S/gu, (letter) => letter.toUpperCase())
+  const ascii = (spelling: string) => spelling.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+  return [...new Set([text, lower, capitalised].map(ascii))]
+}
+
 /** All players, including guests. */
 export class Players {
   readonly #context: PlayersContext
@@ -113,6 +131,58 @@ export class Players {
     )
     const { portalUrl } = this.#context
     return new Map(rows.map(({ id, name, avatar }) => [id, { name, imageUrl: portalUrl + avatarPath(id, avatar) }]))
+  }
+
+  /** Returns the public name and picture of these players by id, and whether they have a public page. */
+  async creditsOf(
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, Profile & Pick<Standing, 'disabled'> & { hasPage: boolean }>> {
+    if (ids.length === 0) return new Map()
+    const rows = await this.#context.db.query<{
+      id: string
+      name: string
+      avatar: string | null
+      guest: number
+      disabled: number
+    }>(`select id, name, avatar, guest, disabled from players where id in (${ids.map(() => '?').join(', ')})`, ids)
+    const { portalUrl } = this.#context
+    return new Map(
+      rows.map(({ id, name, avatar, ...is }) => {
+        const disabled = Boolean(is.disabled)
+        const profile = { id, name, imageUrl: portalUrl + avatarPath(id, avatar) }
+        return [id, { ...profile, disabled, hasPage: !disabled && !is.guest }]
+      }),
+    )
+  }
+
+  /** Finds players by the beginning of their name, in the order of the names. Case does not count. */
+  startingWith(start: string, limit: number): Promise<Profile[]> {
+    return this.#findable(start, limit, 'start')
+  }
+
+  /** Finds the players of a name. Case does not count. */
+  named(name: string, limit: number): Promise<Profile[]> {
+    return this.#findable(name, limit, 'whole')
+  }
+
+  /** Guests and disabled players are not found. */
+  async #findable(text: string, limit: number, part: 'start' | 'whole'): Promise<Profile[]> {
+    const typed = visibleText(text)
+    if (typed === '') return []
+    const { db, portalUrl } = this.#context
+    const column = db.dialect === 'postgres' ? 'lower(name) collate "C"' : 'lower(name)'
+    const condition = part === 'start' ? `${column} >= lower(?) and ${column} < lower(?)` : `${column} = lower(?)`
+    const found = new Map<string, Profile>()
+    for (const spelling of spellingsOf(typed)) {
+      const rows = await db.query<{ id: string; name: string; avatar: string | null }>(
+        `select id, name, avatar from players where ${condition} and ${FINDABLE} order by ${column}, id limit ?`,
+        [spelling, ...(part === 'start' ? [spelling + LAST_CHARACTER] : []), limit],
+      )
+      for (const { id, name, avatar } of rows) {
+        found.set(id, { id, name, imageUrl: portalUrl + avatarPath(id, avatar) })
+      }
+    }
+    return [...found.values()].slice(0, limit)
   }
 
   /** Finds the account of an email address; null when there is none. */

@@ -142,7 +142,6 @@ t.test('a preview of a private game opens to its maker, who comes from the porta
 
   await program.patch(`/api/games/${game.id}`, { visibility: 'private' })
   const friend = await platform.signUp()
-  await platform.app.games.invitations.renew(owner.id, game.id)
   t.equal((await friend.get(link)).status, 404)
   t.equal((await platform.stranger.get(link)).status, 303, 'who is not signed in is sent to sign in')
   const answer = await owner.get(link)

@@ -51,10 +51,10 @@ t.test('the first game of a new account waits, for everyone but its maker', asyn
   t.match(await program.patch(`/api/games/${game.id}`, { visibility: 'public', playable: true }), {
     body: { visibility: 'private', approval: { visibility: 'public' } },
   })
-  await maker.submit(`/games/${game.slug}/settings/invitations`, { do: 'renew' })
-  const link = await platform.app.games.invitations.link(maker.id, game.id)
-  t.equal((await other.get(new URL(link as string).pathname)).status, 404, 'an invitation leads nowhere')
-  t.equal((await other.submit(new URL(link as string).pathname, {})).status, 404)
+  const invited = await maker.post(`/api/games/${game.id}/invitations`, { role: 'tester' })
+  const link = new URL(invited.body.url).pathname
+  t.match(await other.get(link), { status: 410, text: /waits for the approval/ }, 'an invitation leads nowhere')
+  t.equal((await other.submit(link, {})).status, 410)
   const second = await platform.game(maker, { title: 'Second' })
   t.match(second.approval, { state: 'waiting' }, 'another one waits, too, until one is published')
   await program.delete(`/api/games/${second.id}`)

@@ -3,19 +3,17 @@ import { startPlatform } from '../../kit/platform.ts'
 
 const only = ['oauth-idp', 'tokens', 'quotas', 'games']
 
-t.test('who opens the invitation link of a private game may play it, until it is revoked', async (t) => {
+t.test('a link of an earlier version makes testers of a private game, until its owner takes it back', async (t) => {
   const platform = await startPlatform(t, { only })
   const { app } = platform
   const [owner, friend, other] = [await platform.signUp(), await platform.signUp(), await platform.signUp()]
   const game = await platform.game(owner, { title: 'Secret', visibility: 'private' })
-  const settings = '/games/secret/settings'
   const linkIn = (text: string) =>
     /invitation link"><code>http:\/\/localhost:8080(\/games\/secret\/join\/[\w-]{22})</.exec(text)?.[1]
-  t.equal(linkIn((await owner.get(settings)).text), undefined, 'there is none by itself')
-  await owner.submit(`${settings}/invitations`, { do: 'renew' })
-  const link = linkIn((await owner.get(settings)).text) ?? ''
+  t.equal(linkIn((await owner.get('/games/secret/team')).text), undefined, 'new games have none')
+  await app.db.execute('update games set invite_key = ? where id = ?', ['0123456789abcdefghij-_', game.id])
+  const link = linkIn((await owner.get('/games/secret/team')).text) ?? ''
   t.ok(link)
-  t.equal((await other.submit(`${settings}/invitations`, { do: 'renew' })).status, 404)
 
   t.match(await platform.stranger.get(link), { status: 303, headers: { location: /^\/sign-in/ } })
   t.match(await friend.get(link), { status: 200, text: /invites you/ })
@@ -29,6 +27,10 @@ t.test('who opens the invitation link of a private game may play it, until it is
   t.equal((await other.get('/games/secret')).status, 404)
   t.equal((await (await platform.program(friend)).get(`/api/games/${game.id}`)).status, 404, 'it is not theirs')
   t.same((await platform.stranger.get('/api/catalog/games')).body.games, [])
+  t.match((await owner.get(`/api/games/${game.id}/members`)).body.members, [
+    { role: 'owner' },
+    { role: 'tester', player: { id: friend.id }, since: /^20/ },
+  ])
   const answer = (await (await platform.program(owner)).get(`/api/games/${game.id}`)).text
   t.notMatch(answer, friend.id, 'the API tells nobody who they are')
   t.notMatch(answer, /invite/i)
@@ -36,10 +38,13 @@ t.test('who opens the invitation link of a private game may play it, until it is
   for (const wrong of [`${link}x`, link.slice(0, -1), '/games/secret/join/', '/games/secret/join/null']) {
     t.equal((await other.submit(wrong, {})).status, 404, wrong)
   }
-  await owner.submit(`${settings}/invitations`, { do: 'renew' })
-  t.equal((await other.submit(link, {})).status, 404, 'the old link has ended')
+  const takeBack = () => owner.submit('/games/secret/team/revoke', { invitation: 'earlier' })
+  t.match(await takeBack(), { status: 303 })
+  t.equal((await other.submit(link, {})).status, 404, 'the link has ended')
   t.equal((await friend.get('/games/secret')).status, 200, 'who is in stays in')
-  await owner.submit(`${settings}/invitations`, { do: 'revoke' })
+  t.equal(linkIn((await owner.get('/games/secret/team')).text), undefined)
+  t.equal((await takeBack()).status, 404)
+  t.match((await owner.get('/games/secret/settings')).text, /href="\/games\/secret\/team">Invite testers</)
+  t.equal((await owner.delete(`/api/games/${game.id}/members/${friend.id}`)).status, 204)
   t.equal((await friend.get('/games/secret')).status, 404)
-  t.equal(linkIn((await owner.get(settings)).text), undefined)
 })

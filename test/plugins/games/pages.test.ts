@@ -73,7 +73,7 @@ inFull(t)?.test('every page of games is sound, small and large, light and dark',
     ['c.webm', readFileSync(resolve(import.meta.dirname, '../../fixtures/media/clip.webm'))],
   ] as const)
     await sendFile(player, `/api/games/${game.id}/media`, bytes, name)
-  await player.submit(`/games/${draft.slug}/settings/invitations`, { do: 'renew' })
+  await player.submit(`/games/${draft.slug}/team/invitations`, { role: 'tester', do: 'link' })
   await liveThrough(platform, game.id)
 
   const paths: [string, PlayerClient | null][] = [

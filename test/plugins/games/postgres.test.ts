@@ -60,8 +60,8 @@ t.test('moves, media, analytics, invitations and removals hold on PostgreSQL', n
   t.same(await app.games.catalog.tags(), [{ tag: 'ball', count: 6 }])
 
   await app.games.update(player.id, last.id, { visibility: 'private' })
-  await app.games.invitations.renew(player.id, last.id)
-  const link = new URL((await app.games.invitations.link(player.id, last.id)) ?? '').pathname
+  const { url: invitation } = await app.games.memberInvitations.create(player.id, last.id, { role: 'tester' })
+  const link = new URL(invitation).pathname
   t.equal((await friend.submit(link, {})).status, 303)
   t.ok(app.games.visibleTo(friend.id, await app.games.get(last.id)))
 

@@ -275,20 +275,21 @@ t.test('whoever would not be let in any more is out of the room at once, and doe
   })
 
   await t.test('all but the owner and the invited, when it becomes private', async (t) => {
-    await platform.app.games.invitations.renew(owner.id, game.id)
+    const { memberInvitations, members } = platform.app.games
+    const { url } = await memberInvitations.create(owner.id, game.id, { role: 'tester' })
     const sockets = [await enter(open(ada)), await guest()]
     const [own, invited] = [await enter(open(owner)), await enter(open(bob))]
-    const key = (await platform.app.games.invitations.link(owner.id, game.id))?.split('/').at(-1) as string
+    const [id = '', key = ''] = url.split('/').slice(-2)
     await change({ visibility: 'private' })
     await gone([...sockets, invited])
     await stays(own)
     t.equal((await upgrade(platform, `${room}?resume=${sockets[0]?.resume}`, headersOf(ada, host))).status, 404)
 
-    await platform.app.games.invitations.accept(bob.id, game.slug, key)
+    await memberInvitations.accept(bob.id, id, key)
     const welcome = await enter(open(bob))
     await change({ title: 'A third title' })
     await stays(welcome)
-    await platform.app.games.invitations.revoke(owner.id, game.id)
+    await members.remove(owner.id, game.id, bob.id)
     await gone([welcome])
     await stays(own)
     t.equal((await upgrade(platform, room, headersOf(bob, host))).status, 404)

@@ -115,6 +115,7 @@ DELETE /api/games/:id/members/:playerId                409  401  404  404  404  
 GET    /api/games/:id/invitations                      200  401  404  404  404  404  404  403  404  404
 POST   /api/games/:id/invitations                      400  401  404  404  404  404  404  403  404  404
 DELETE /api/games/:id/invitations/:invitationId        404  401  404  404  404  404  404  403  404  404
+GET    /api/games/:id/invitations/players              400  401  404  404  404  404  404  403  404  404
 GET    /api/games/:id/logs                             200  401  404  404  404  404  404  200  404  404
 GET    /api/games/:id/boards                           200  401  404  404  404  404  404  200  404  404
 GET    /api/games/:id/boards/:boardId                  200  401  404  404  404  404  404  200  404  404
@@ -343,7 +344,6 @@ POST   /games/:slug/scores/:board/change               400  303  404  404  404  
 GET    /games/:slug/settings/domains                   200  303  404  404  404  404  404  200  404  404
 POST   /games/:slug/settings/domains                   400  303  404  404  404  404  404  400  404  404
 POST   /games/:slug/settings/domains/change            400  303  404  404  404  404  404  400  404  404
-POST   /games/:slug/settings/invitations               400  303  404  404  404  404  404  403  404  404
 GET    /games/:slug/team                               200  303  404  404  404  404  404  200  404  404
 POST   /games/:slug/team/invitations                   400  303  404  404  404  404  404  403  404  404
 POST   /games/:slug/team/revoke                        400  303  404  404  404  404  404  403  404  404
@@ -351,6 +351,7 @@ POST   /games/:slug/team/role                          400  303  404  404  404  
 POST   /games/:slug/team/remove                        400  303  404  404  404  404  404  400  400  404
 GET    /invitations/:id/:key                           404  303  404  404  404  404  404  404  404  404
 POST   /invitations/:id/:key                           404  303  404  404  404  404  404  404  404  404
+POST   /invitations/:id/:key/decline                   404  303  404  404  404  404  404  404  404  404
 POST   /games/:slug/settings/media                     400  303  404  404  404  404  404  400  404  404
 POST   /games/:slug/settings/media/cover               400  303  404  404  404  404  404  400  404  404
 POST   /games/:slug/settings/media/remove              400  303  404  404  404  404  404  400  404  404
