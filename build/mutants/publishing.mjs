@@ -94,7 +94,7 @@ export default [
   {
     name: 'approval: an invitation leads into a waiting game',
     in: 'plugins/games',
-    find: 'game.approval ||',
+    find: 'game.approval ||\n',
     replace: '',
     tests: ['plugins/games/approvals'],
   },
