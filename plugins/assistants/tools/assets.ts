@@ -50,8 +50,8 @@ export const assetTools = defineTools([
       ),
       tags: Type.Optional(Type.Array(Tag, { maxItems: 10 })),
     },
-    call: ({ app, playerId }, { fileName, base64, ...fields }) => {
-      const body = Readable.from([decodeBase64(base64, 'base64')])
+    call: async ({ app, playerId }, { fileName, base64, ...fields }) => {
+      const body = Readable.from([await decodeBase64(base64, 'base64')])
       return app.assets.createFrom(playerId, fields, { name: fileName, body })
     },
   },
