@@ -4,7 +4,7 @@ import { type Client, type ClientOptions, runClient, withClientOptions } from '.
 import type { Installation } from '../installation.ts'
 
 /**
- * Configures `gameyard games members`, `invite` and `leave`: who makes and tests a game.
+ * Configures `gameyard games members`, `invite`, `leave` and `transfer`: who owns, makes and tests a game.
  *
  * @param chosen returns the id of the target game
  */
@@ -46,6 +46,28 @@ export function configureMembers(
     'leave a game of another player',
     'Ends your part in a game that another player owns. What you deployed stays.',
   ).action((game: string | undefined, options: ClientOptions) => run(game, options, leave))
+  withClientOptions(games.command('transfer'))
+    .summary('offer a game to one of its makers, or answer such an offer')
+    .description(
+      'Offers a game to one of its makers, who becomes its owner by accepting within 7 days. You stay a maker of it. Without a player it shows the offer.',
+    )
+    .argument('<game>', 'slug or id')
+    .argument('[player]', 'the name or id of a maker')
+    .addOption(
+      new Option('--accept', 'become the owner of a game that is offered to you').conflicts(['decline', 'withdraw']),
+    )
+    .addOption(new Option('--decline', 'decline a game that is offered to you').conflicts('withdraw'))
+    .option('--withdraw', 'take back your offer')
+    .addHelpText('after', '\nExamples:\n  gameyard games transfer duo Ada\n  gameyard games transfer duo --accept')
+    .action((game: string, player: string | undefined, options: ClientOptions & TransferOptions) =>
+      run(game, options, (client, gameId) => transfer(client, gameId, player, options)),
+    )
+}
+
+interface TransferOptions {
+  accept?: true
+  decline?: true
+  withdraw?: true
 }
 
 interface Invited {
@@ -87,4 +109,42 @@ async function leave(client: Client, gameId: string): Promise<void> {
   const [api, { leaveGame }] = await load(client)
   await leaveGame(api, gameId)
   client.terminal.result({ left: gameId }, () => 'You are no longer in this game.')
+}
+
+async function transfer(
+  client: Client,
+  gameId: string,
+  player: string | undefined,
+  { accept, decline, withdraw }: TransferOptions,
+): Promise<void> {
+  const [api, { acceptGame, endTransfer, offerGame, readTransfer }] = await load(client)
+  const { formatBytes } = await import('../../clients/cli/terminal.ts')
+  const { terminal } = client
+  const ends = decline ?? withdraw
+  if (player !== undefined && (accept ?? ends)) {
+    const { CliError } = await import('../../clients/cli/errors.ts')
+    throw new CliError('Leave the player out to answer an offer.', { code: 'usage', exitCode: 2 })
+  }
+  if (accept) {
+    const { from, counts } = await readTransfer(api, gameId)
+    await acceptGame(api, gameId)
+    const size = formatBytes(counts.storedBytes)
+    terminal.result(
+      { owned: gameId },
+      () => `You own the game now: it counts for you with ${size}. ${from.name} makes it.`,
+    )
+    return
+  }
+  if (ends) {
+    await endTransfer(api, gameId)
+    terminal.result({ ended: gameId }, () => 'The offer has ended.')
+    return
+  }
+  const offer = player === undefined ? await readTransfer(api, gameId) : await offerGame(api, gameId, player)
+  const { from, to, counts, expiresAt } = offer
+  terminal.result(
+    offer,
+    () =>
+      `${from.name} offers the game to ${to.name}, until ${expiresAt.slice(0, 10)}. It stores ${formatBytes(counts.storedBytes)}.`,
+  )
 }

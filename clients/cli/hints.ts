@@ -17,6 +17,7 @@ export const HINTS: Readonly<Record<string, string>> = {
   too_many_boards: 'Remove one: gameyard games boards remove BOARD',
   board_has_scores: 'Remove the board and its scores: gameyard games boards remove BOARD',
   owner_only: 'See who owns it: gameyard games members',
+  not_a_maker: 'See who makes it: gameyard games members',
   queue_full: 'See what waits, and cancel what you no longer need: gameyard blender jobs',
   too_many_clips: 'Show the clips of a model: gameyard assets get ASSET',
   blender_not_configured: 'Show what the platform has: gameyard blender health',

@@ -5,10 +5,10 @@ import { newId } from '../ids.ts'
 import type { Database, Parameter, Statements } from './database.ts'
 import type { Migration } from './migrations.ts'
 
-/** The actor of an audited action: a player by id, or a shell command by its system user. */
+/** The actor of an audited action: a player by id, of the staff or not, or a shell command by its system user. */
 export interface Actor {
   id: string
-  role: 'moderator' | 'admin' | 'command'
+  role: 'player' | 'moderator' | 'admin' | 'command'
 }
 
 /** The actor of actions that the program performs by itself. */

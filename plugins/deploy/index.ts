@@ -23,7 +23,7 @@ import { pages } from './pages/routes.ts'
 import { Retention } from './retention.ts'
 import { routes } from './routes.ts'
 import { ArchiveLimits, DeployLimits, HistoryLimits } from './schemas.ts'
-import { STORED_KIND, storedDeploys } from './stored-bytes.ts'
+import { giveDeploys, STORED_KIND, storedDeploys } from './stored-bytes.ts'
 import { zipRoutes } from './zip/routes.ts'
 
 export { type DraftBuild, type DraftSource, isDraftId } from './drafts/draft-builds.ts'
@@ -80,6 +80,7 @@ export default definePlugin(
     app.addHook('onClose', () => app.deploys.close())
     app.games.deletion.endings.push((em, gameId) => endOpenDeploys(em, app.quotas, gameId))
     app.games.deletion.cleanups.push((em, gameId) => deleteGameData(em, app.quotas, gameId))
+    app.games.ownership.moves.push((em, { gameId, toId }) => giveDeploys(em, gameId, toId))
     app.quotas.kinds.set(STORED_KIND, storedDeploys(app))
     app.identity.deletion.exporters.set('deploysInOthersGames', (playerId) => exportDeploys(app, playerId))
     app.identity.deletion.cleanups.push((em, ownerId) => em.nativeDelete(OwnerBlob, { ownerId }))

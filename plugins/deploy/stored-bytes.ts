@@ -37,6 +37,18 @@ export async function releaseStorage(em: SqlEntityManager, quotas: Quotas, deplo
   }
 }
 
+/**
+ * Gives the deploys of a game to its new owner, in the transaction that changes it. A deploy without a maker was made by
+ * the former owner. The write also waits for transactions that end one of these deploys.
+ */
+export async function giveDeploys(em: SqlEntityManager, gameId: string, ownerId: string): Promise<void> {
+  await em.execute(
+    'update deploys set player_id = coalesce(player_id, owner_id), owner_id = ? where game_id = ?',
+    [ownerId, gameId],
+    'run',
+  )
+}
+
 /** The storage of players' deploys. Each content counts once, however many deploys contain it. */
 export function storedDeploys(app: FastifyInstance): StoredKind {
   return {
@@ -80,6 +92,20 @@ export function storedDeploys(app: FastifyInstance): StoredKind {
       return things
     },
     remove: (ownerId, id) => app.deploys.remove(ownerId, id),
+    async ofGame(em, gameId) {
+      const tally: Tally = { bytes: 0, blobs: [] }
+      for (let after = ''; ; ) {
+        const [row] = await em.execute<{ id: string; files: string }[]>(
+          `select d.id, m.files from deploys d join deploy_manifests m on m.deploy_id = d.id
+           where d.game_id = ? and d.id > ? and d.state not in (?, ?) order by d.id limit 1`,
+          [gameId, after, ...OVER],
+        )
+        if (!row) return tally
+        tally.bytes += bytesOfStored(row.files)
+        for (const blob of await blobsOf(row.files)) tally.blobs.push(blob)
+        after = row.id
+      }
+    },
   }
 }
 

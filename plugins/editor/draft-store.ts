@@ -1,6 +1,7 @@
 import { LockMode } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
+import { NotFound } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import type { Game } from '../games/index.ts'
 import type { Base } from './draft-files.ts'
@@ -13,6 +14,8 @@ type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'deploys' | 'quotas'>
 export interface HeldDraft {
   em: SqlEntityManager
   game: Game
+  /** For whom the files count. It does not change while the draft is held. */
+  ownerId: string
   playerId: string
   row: DraftRow
   files: Map<string, DraftFile>
@@ -80,7 +83,17 @@ export class DraftStore {
         if (row.baseDeployId !== base.deployId) {
           await em.nativeUpdate(DraftRow, { gameId: game.id }, { baseDeployId: base.deployId })
         }
-        const draft = { em, game, playerId, row, files, revision: row.revision + 1, now: this.#parts.clock.now() }
+        const ownerId = await this.#holdOwner(em, game)
+        const draft = {
+          em,
+          game,
+          ownerId,
+          playerId,
+          row,
+          files,
+          revision: row.revision + 1,
+          now: this.#parts.clock.now(),
+        }
         return { result: await work(draft, base) }
       })
       if (done) return done.result
@@ -105,12 +118,12 @@ export class DraftStore {
     content: { sha256: string; size: number } | null,
     { uploaded = 0 } = {},
   ): Promise<void> {
-    const { em, game, playerId, files, revision, now } = draft
-    await this.#parts.quotas.hold(em, game.ownerId, playerId)
+    const { em, game, ownerId, playerId, files, revision, now } = draft
+    await this.#parts.quotas.hold(em, ownerId, playerId)
     await this.#release(draft, path)
     if (content) {
       const blobs = [{ sha256: content.sha256, bytes: content.size }]
-      await this.#parts.quotas.add(em, game.ownerId, { kind: STORED_KIND, blobs }, { uploaded, uploaderId: playerId })
+      await this.#parts.quotas.add(em, ownerId, { kind: STORED_KIND, blobs }, { uploaded, uploaderId: playerId })
     }
     const { sha256, size } = content ?? { sha256: null, size: 0 }
     const fields = { revision, sha256, size, updatedAt: now, updatedBy: playerId }
@@ -139,11 +152,20 @@ export class DraftStore {
     }
   }
 
-  async #release({ em, game, files }: HeldDraft, path: string): Promise<void> {
+  async #release({ em, ownerId, files }: HeldDraft, path: string): Promise<void> {
     const file = files.get(path)
     if (!file?.sha256) return
     const blobs = [{ sha256: file.sha256, bytes: file.size }]
-    await this.#parts.quotas.remove(em, game.ownerId, { kind: STORED_KIND, blobs })
+    await this.#parts.quotas.remove(em, ownerId, { kind: STORED_KIND, blobs })
+  }
+
+  /** Reads the owner of a game, which no transaction changes meanwhile. @throws NotFound */
+  async #holdOwner(em: SqlEntityManager, { id }: Game): Promise<string> {
+    const lock = this.#parts.db.dialect === 'postgres' ? ' for key share' : ''
+    const sql = `select owner_id as "ownerId" from games where id = ?${lock}`
+    const [row] = await em.execute<{ ownerId: string }[]>(sql, [id])
+    if (!row) throw new NotFound('game')
+    return row.ownerId
   }
 
   /** Locks the row of a draft, which is inserted if it is absent. */

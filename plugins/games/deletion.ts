@@ -10,7 +10,7 @@ import { GameDay, GameFeature, GamePresence, GameRow, GameSlug, GameTerm, GameVi
 import { SlugTaken } from './errors.ts'
 import type { GameLookup, GamesParts } from './game-lookup.ts'
 import { releaseMedia } from './media/stored-bytes.ts'
-import { GameInvitation, GameMember } from './members/entities.ts'
+import { GameInvitation, GameMember, GameTransfer } from './members/entities.ts'
 import type { Game } from './schemas.ts'
 
 export const RESTORABLE_MS = 30 * 24 * 3_600_000
@@ -62,6 +62,7 @@ export class GameDeletion {
       const rows = await em.nativeUpdate(GameRow, { id: game.id, deletedAt: null }, { deletedAt, updatedAt: deletedAt })
       if (rows === 0) throw new NotFound('game')
       await em.nativeUpdate(GameSlug, { slug: game.slug, gameId: game.id }, { freedAt: deletedAt, freedBy: playerId })
+      await em.nativeDelete(GameTransfer, { gameId: game.id })
       for (const end of this.endings) await end(em, game.id)
       await recordActivity(em, this.#parts.clock, { gameId: game.id, action: 'game.delete' })
     })
@@ -192,6 +193,7 @@ export class GameDeletion {
     await em.nativeDelete(GameActivityRow, { gameId: id })
     await em.nativeDelete(GameMember, { gameId: id })
     await em.nativeDelete(GameInvitation, { gameId: id })
+    await em.nativeDelete(GameTransfer, { gameId: id })
     for (const clear of this.cleanups) await clear(em, id)
     await releaseMedia(em, quotas, id)
     return identity.apps.endGame(em, game)

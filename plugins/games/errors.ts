@@ -2,6 +2,7 @@ import { defineError } from '../../core/errors.ts'
 
 export const Suspended = defineError('suspended', 451, 'The administrators of this platform have suspended this game.')
 export const OwnerOnly = defineError('owner_only', 403, 'Only the owner of this game may do this.')
+export const OwnerChanged = defineError('owner_changed', 409, 'The owner of this game has just changed; try again.')
 export const OwnerStays = defineError(
   'owner_stays',
   409,
@@ -22,6 +23,33 @@ export const AlreadyInvited = defineError('already_invited', 409, '%s has an ope
 export const NoMail = defineError('no_mail', 409, '%s Create a link instead, and send it yourself.')
 export const InvitationEnded = defineError('invitation_ended', 410, '%s Ask for a new one.')
 export const InvitationOfAnother = defineError('invitation_of_another', 403, 'This invitation is for another player.')
+export const NotAMaker = defineError(
+  'not_a_maker',
+  409,
+  'A game goes only to one of its makers; make this player a maker first.',
+)
+export const MakerDisabled = defineError('maker_disabled', 409, 'The account of %s is disabled.')
+export const TransferOpen = defineError(
+  'transfer_open',
+  409,
+  'This game is offered to %s already; take that back first.',
+)
+export const OwnerActive = defineError(
+  'owner_active',
+  409,
+  'The account of the owner is not disabled: the owner offers the game.',
+)
+export const NoTransfer = defineError(
+  'no_transfer',
+  404,
+  'This game is not offered to anybody; the offer may have been taken back or declined.',
+)
+export const TransferEnded = defineError(
+  'transfer_ended',
+  410,
+  'This offer was valid for a week; the owner can offer the game again.',
+)
+export const TransferOfAnother = defineError('transfer_of_another', 403, 'This game is offered to another maker.')
 export const NotWaiting = defineError(
   'not_waiting',
   409,

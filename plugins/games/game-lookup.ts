@@ -206,7 +206,7 @@ export class GameLookup {
 
   /**
    * Returns a game that the player makes, as its owner or beside them. All further transactions of the request check
-   * again that the player does, and that the game is not deleted.
+   * again that the player does, that the game is not deleted, and that it has the same owner.
    *
    * @throws NotFound also for another player's game, so that its existence stays hidden
    */
@@ -234,7 +234,7 @@ export class GameLookup {
       throw this.may(playerId, game, 'make') ? new OwnerOnly() : new NotFound('game')
     }
     const { db } = this.#parts
-    const check = { gameId: game.id, playerId, action }
+    const check = { gameId: game.id, playerId, action, ownerId: game.ownerId }
     db.recheck(`${action} ${game.id}`, (statements) => mustStillMay(db, statements, check))
     return game
   }

@@ -26,8 +26,11 @@ import { GameLookup, type GamesParts } from './game-lookup.ts'
 import { Invitations } from './invitations.ts'
 import { Media } from './media/media.ts'
 import { kindOf } from './media/record.ts'
+import { HandOver } from './members/hand-over.ts'
 import { MemberInvitations } from './members/invitations.ts'
 import { Members } from './members/members.ts'
+import { Ownership } from './members/ownership.ts'
+import { Transfers } from './members/transfers.ts'
 import { integrationPrompt } from './pages/integration-prompt.ts'
 import {
   type Analytics,
@@ -64,6 +67,9 @@ export class Games extends GameLookup {
   readonly invitations: Invitations
   readonly members: Members
   readonly memberInvitations: MemberInvitations
+  readonly ownership: Ownership
+  readonly transfers: Transfers
+  readonly handOver: HandOver
   readonly suspensions: Suspensions<Game>
   readonly approvals: Approvals
   readonly #parts: GamesParts
@@ -92,7 +98,14 @@ export class Games extends GameLookup {
     this.members = new Members(parts, this)
     this.invitations = new Invitations(parts, this, this.members)
     this.memberInvitations = new MemberInvitations(parts, this, this.members)
+    this.ownership = new Ownership(parts, this, this.members)
+    this.transfers = new Transfers(parts, this, { members: this.members, ownership: this.ownership })
     this.suspensions = suspensionsOfGames(parts, this)
+    this.handOver = new HandOver(parts, this, {
+      members: this.members,
+      ownership: this.ownership,
+      suspensions: this.suspensions,
+    })
     this.approvals = new Approvals(
       {
         db,

@@ -13,11 +13,12 @@ import { GameDay, GameFeature, GamePresence, GameRow, GameSlug, GameTerm, GameVi
 import { Games } from './games.ts'
 import { mediaRoutes } from './media/routes.ts'
 import { STORED_KIND, storedMedia } from './media/stored-bytes.ts'
-import { GameInvitation, GameMember } from './members/entities.ts'
+import { GameInvitation, GameMember, GameTransfer } from './members/entities.ts'
 import { exportInvitations, exportMemberships } from './members/export-members.ts'
 import { invitationPages } from './members/invitation-pages.ts'
 import { memberPages } from './members/page.ts'
 import { memberRoutes } from './members/routes.ts'
+import { transferRoutes } from './members/transfer-routes.ts'
 import { migration } from './migrations/2026_11_21_games.ts'
 import { listsMigration } from './migrations/2026_11_21_games_lists.ts'
 import { approvalMigration } from './migrations/2026_11_23_approval.ts'
@@ -31,8 +32,10 @@ import { gamesOfClientsMigration } from './migrations/2026_11_26_games_of_client
 import { membersMigration } from './migrations/2026_11_26_members.ts'
 import { suspensionCauseMigration } from './migrations/2026_11_26_suspension_cause.ts'
 import { activityOfPlayersMigration } from './migrations/2026_11_28_activity_of_players.ts'
+import { transfersMigration } from './migrations/2026_11_28_game_transfers.ts'
 import { invitationsByNameMigration } from './migrations/2026_11_28_invitations_by_name.ts'
 import { approvalPages, contributeApprovals } from './pages/approvals.ts'
+import { handOverPages } from './pages/hand-over.ts'
 import { contributeToHostDashboard, hostPages } from './pages/host.ts'
 import { livePages } from './pages/live.ts'
 import { overviewPages } from './pages/overview.ts'
@@ -82,6 +85,7 @@ export default definePlugin(
       GameActivityRow,
       GameMember,
       GameInvitation,
+      GameTransfer,
     ],
     migrations: [
       migration,
@@ -96,6 +100,7 @@ export default definePlugin(
       deletionForGoodMigration,
       membersMigration,
       featuresMigration,
+      transfersMigration,
       invitationsByNameMigration,
       activityOfPlayersMigration,
     ],
@@ -123,6 +128,7 @@ export default definePlugin(
     )
     app.identity.administration.onTrusting((em, playerId, by) => app.games.approvals.publishAllOf(em, playerId, by))
     const { deletion } = app.identity
+    deletion.shared.push(app.games.handOver)
     deletion.exporters.set('games', (playerId) => app.games.export(playerId))
     deletion.exporters.set('activity', (playerId) => app.games.activity.export(playerId))
     deletion.exporters.set('activityInOthersGames', (playerId) => app.games.activity.exportElsewhere(playerId))
@@ -132,6 +138,7 @@ export default definePlugin(
     deletion.cleanups.push((em, playerId) => app.games.deletion.removeAllOf(em, playerId))
     deletion.cleanups.push((em, playerId) => app.games.members.removeAllOf(em, playerId))
     deletion.cleanups.push((em, playerId) => app.games.memberInvitations.removeAllOf(em, playerId))
+    deletion.cleanups.push((em, playerId) => app.games.transfers.removeAllOf(em, playerId))
     app.events.on('player.deleted', ({ playerId }) => app.games.deletion.forget(playerId))
     app.games.dashboard.tabs.push(
       { label: 'Overview', order: 10, href: (game) => `${pathOf(game)}/overview` },
@@ -160,6 +167,7 @@ export default definePlugin(
     await app.register(activityRoutes)
     await app.register(mediaRoutes)
     await app.register(memberRoutes)
+    await app.register(transferRoutes)
     await app.register(cardRoutes)
     await app.register(feed)
     await app.register(publicPages)
@@ -171,6 +179,7 @@ export default definePlugin(
     await app.register(invitationPages)
     await app.register(playerPages)
     await app.register(hostPages)
+    await app.register(handOverPages)
     await app.register(approvalPages)
   },
 )

@@ -1,6 +1,6 @@
 import type { Database, Statements } from '../../core/data/database.ts'
 import { NotFound } from '../../core/errors.ts'
-import { Suspended } from './errors.ts'
+import { OwnerChanged, Suspended } from './errors.ts'
 import { allows, type GameAction, type MemberRole, roleOf } from './members/roles.ts'
 
 type Dialect = Pick<Database, 'dialect'>
@@ -35,6 +35,7 @@ async function readNow(db: Dialect, { query }: Statements, id: string, playerId:
   return {
     isPublic: game.visibility === 'public',
     suspended: game.suspended !== null,
+    ownerId: game.owner,
     role: roleOf(playerId, {
       ownerId: game.owner,
       makerIds: role === 'maker' ? [playerId] : [],
@@ -43,14 +44,20 @@ async function readNow(db: Dialect, { query }: Statements, id: string, playerId:
   }
 }
 
-/** Checks in a transaction that a player may do something with a game, and that it is not deleted. @throws NotFound */
+/**
+ * Checks in a transaction that a player may do something with a game, and that it is not deleted.
+ *
+ * @param check `ownerId`: for whom the request counts what it stores
+ * @throws NotFound; OwnerChanged when the game has another owner now
+ */
 export async function mustStillMay(
   db: Dialect,
   statements: Statements,
-  { gameId, playerId, action }: { gameId: string; playerId: string; action: GameAction },
+  check: { gameId: string; playerId: string; action: GameAction; ownerId: string },
 ): Promise<void> {
-  const { role } = await readNow(db, statements, gameId, playerId)
-  if (!allows(role, action)) throw new NotFound('game')
+  const { role, ownerId } = await readNow(db, statements, check.gameId, check.playerId)
+  if (!allows(role, check.action)) throw new NotFound('game')
+  if (ownerId !== check.ownerId) throw new OwnerChanged()
 }
 
 /** Checks in a transaction that a player may play a game. @throws NotFound, Suspended */

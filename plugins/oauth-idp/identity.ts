@@ -242,7 +242,7 @@ export class Identity {
     await this.sessions.sweep(signal)
     await this.#tokens.sweep(signal)
     for (const id of await this.signUp.lostGuests()) {
-      await this.deletion.remove(id, (em) => this.signUp.isLost(em, id))
+      await this.deletion.remove(id, { condition: (em) => this.signUp.isLost(em, id), decisions: null })
     }
     await this.grants.sweep(signal)
     await this.registrations.sweep(signal)

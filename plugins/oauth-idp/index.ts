@@ -55,6 +55,7 @@ import { UpstreamAccount } from './upstream/entities.ts'
 import { upstreamPages } from './upstream/pages.ts'
 
 export { Administration } from './admin/administration.ts'
+export { transferAppsOfGame } from './apps/game-transfer.ts'
 export type { HostedOrigins } from './apps/record.ts'
 export { callbacksBelow, redirectUriOf } from './apps/redirect-uris.ts'
 export type { App as OAuthApp, AppWithSecret } from './apps/schemas.ts'
@@ -67,6 +68,14 @@ export { PasswordHasher } from './players/passwords.ts'
 export { type NewPlayer, Players, type Standing } from './players/players.ts'
 export { normaliseEmail } from './players/profile.ts'
 export type { Player } from './players/schemas.ts'
+export {
+  DELETED,
+  type Decisions,
+  notTaken,
+  type SharedThing,
+  type SharedThings,
+  undecided,
+} from './players/shared-things.ts'
 export { SettingsHeader } from './settings/header.ts'
 
 declare module 'fastify' {

@@ -9,9 +9,10 @@ import { QuotaLimits } from './schemas.ts'
 
 export { QuotaExceeded } from './errors.ts'
 export { PlayerLimitsStore } from './player-limits.ts'
-export type { Quotas, StoredKind, Tally } from './quotas.ts'
+export type { Quotas } from './quotas.ts'
 export type { LimitChanges, StoredThing } from './schemas.ts'
 export type { Blob } from './storage-accounts.ts'
+export type { StoredKind, Tally } from './stored-kinds.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

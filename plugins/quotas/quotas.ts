@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { formatBytes } from '../../core/pages/index.ts'
 import { QuotaAccount, QuotaOverride, SharedBlob, StoredBytes } from './entities.ts'
 import { QuotaExceeded } from './errors.ts'
+import { moveGame, tallyOfGame } from './game-bytes.ts'
 import { PlayerLimitsStore } from './player-limits.ts'
 import type { QuotaLimits, QuotaName, Quotas as QuotaUse, StoredThing, Usage } from './schemas.ts'
 import {
@@ -15,28 +16,7 @@ import {
   storedBytes,
   takeBlobs,
 } from './storage-accounts.ts'
-
-/** A kind of data that a plugin stores for players. */
-export interface StoredKind {
-  /** The display name, such as `Deploys`. */
-  label: string
-  /** Lists all players who have something of this kind. */
-  owners(): Promise<string[]>
-  /** Recounts a player's data from the original rows, not from the counts. */
-  tally(ownerId: string): Promise<Tally>
-  /** Lists the largest things that a player may view and remove. @param limit the maximum number of things */
-  things(ownerId: string, limit: number): Promise<StoredThing[]>
-  /** Removes a thing of the player. @throws NotFound, or the reason why it stays */
-  remove(ownerId: string, id: string): Promise<unknown>
-}
-
-/** The result of a recount. */
-export interface Tally {
-  /** The bytes that are not shared. */
-  bytes: number
-  /** Shared blobs, once for each thing that contains them. */
-  blobs: Blob[]
-}
+import type { StoredKind } from './stored-kinds.ts'
 
 /** Bytes that are added or removed. */
 export interface Change {
@@ -124,6 +104,30 @@ export class Quotas {
     await holdAccount(em, ownerId)
     const limit = (await this.limits.of(ownerId, em))[quota]
     if (limit !== null) mustFit(quota, { used: await this.#count(em, ownerId, quota), more: 1, limit })
+  }
+
+  /** Returns the bytes that a game has, which count for its owner; contents that several deploys share count once. */
+  async bytesOfGame(gameId: string, em: SqlEntityManager = this.#parts.db.em()): Promise<number> {
+    let bytes = 0
+    for (const kind of this.kinds.values()) bytes += (await tallyOfGame(em, kind, gameId)).total
+    return bytes
+  }
+
+  /**
+   * Counts the bytes of a game for another player from now on, in the transaction that changes its owner.
+   *
+   * @param admitted true if they count whatever the quota of the new owner
+   * @throws QuotaExceeded: the caller's transaction must not be committed
+   */
+  async moveGame(
+    em: SqlEntityManager,
+    { gameId, fromId, toId, admitted }: { gameId: string; fromId: string; toId: string; admitted: boolean },
+  ): Promise<void> {
+    await holdAccounts(em, [fromId, toId])
+    const used = await storedBytes(em, toId)
+    const more = await moveGame(em, this.kinds, { gameId, fromId, toId })
+    const { storageBytesPerPlayer: limit } = await this.limits.of(toId, em)
+    if (!admitted) mustFit('storageBytesPerPlayer', { used, more, limit })
   }
 
   /** Makes the changes of players' things run one after the other, until the caller's transaction ends. */

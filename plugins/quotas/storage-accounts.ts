@@ -73,6 +73,7 @@ export async function changeBytes(em: SqlEntityManager, ownerId: string, kind: s
  * Counts one more thing with these blobs. The caller holds the account.
  *
  * @param blobs distinct
+ * @param refs the number of things, if it is not one
  * @returns the new bytes
  */
 export async function takeBlobs(
@@ -80,43 +81,50 @@ export async function takeBlobs(
   ownerId: string,
   kind: string,
   blobs: readonly Blob[],
+  refs = 1,
 ): Promise<number> {
   let grown = 0
   for (const chunk of chunksOf(blobs)) {
     if (blobs.length > CHUNK) await nextTurn()
     const rows = await em.execute<{ bytes: number | string; refs: number }[]>(
       `insert into quota_shared_blobs (owner_id, kind, sha256, bytes, refs)
-       values ${chunk.map(() => '(?, ?, ?, ?, 1)').join(', ')}
-       on conflict (owner_id, kind, sha256, bytes) do update set refs = quota_shared_blobs.refs + 1
+       values ${chunk.map(() => '(?, ?, ?, ?, ?)').join(', ')}
+       on conflict (owner_id, kind, sha256, bytes) do update set refs = quota_shared_blobs.refs + excluded.refs
        returning bytes, refs`,
-      chunk.flatMap(({ sha256, bytes }) => [ownerId, kind, sha256, bytes]),
+      chunk.flatMap(({ sha256, bytes }) => [ownerId, kind, sha256, bytes, refs]),
       'all',
     )
-    for (const { bytes, refs } of rows) if (refs === 1) grown += Number(bytes)
+    for (const { bytes, refs: now } of rows) if (now === refs) grown += Number(bytes)
   }
   return grown
 }
 
-/** Counts one thing less with these blobs. The caller holds the account. @returns the bytes that are no longer used */
+/**
+ * Counts one thing less with these blobs. The caller holds the account.
+ *
+ * @param refs the number of things, if it is not one
+ * @returns the bytes that are no longer used
+ */
 export async function releaseBlobs(
   em: SqlEntityManager,
   ownerId: string,
   kind: string,
   blobs: readonly Blob[],
+  refs = 1,
 ): Promise<number> {
   let freed = 0
   for (const chunk of chunksOf(blobs)) {
     if (blobs.length > CHUNK) await nextTurn()
     const { named, values } = rowsOf(ownerId, kind, chunk)
     const rows = await em.execute<{ bytes: number | string }[]>(
-      `delete from quota_shared_blobs where ${named} and refs <= 1 returning bytes`,
-      values,
+      `delete from quota_shared_blobs where ${named} and refs <= ? returning bytes`,
+      [...values, refs],
       'all',
     )
     for (const { bytes } of rows) freed += Number(bytes)
     if (rows.length === chunk.length) continue
-    // Deleted rows can't match again, and the remaining ones had two references or more.
-    await em.execute(`update quota_shared_blobs set refs = refs - 1 where ${named}`, values, 'run')
+    // Deleted rows can't match again, and the remaining ones had more references.
+    await em.execute(`update quota_shared_blobs set refs = refs - ? where ${named}`, [refs, ...values], 'run')
   }
   return freed
 }

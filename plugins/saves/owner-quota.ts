@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import { TtlCache } from '../../core/data/ttl-cache.ts'
 import { Conflict, isPlatformError } from '../../core/errors.ts'
@@ -16,8 +17,6 @@ const PLACEHOLDERS = '(cast(? as text), cast(? as text), cast(? as bigint))'
 interface Uncounted {
   playerId: string
   gameId: string
-  /** null for a permanently deleted game. */
-  ownerId: string | null
   countedBytes: number
 }
 
@@ -63,13 +62,17 @@ export class OwnerQuota {
     const { db, quotas } = this.#parts
     // Any rows will do: an order, or a join before the limit, would read all changed rows again for each batch.
     const found = await db.query<Uncounted>(
-      `select u.player_id as "playerId", u.game_id as "gameId", g.owner_id as "ownerId", u.counted_bytes as "countedBytes"
-       from (select player_id, game_id, counted_bytes from save_usage where not counted limit ?) u
-       left join games g on g.id = u.game_id`,
+      `select player_id as "playerId", game_id as "gameId", counted_bytes as "countedBytes" from save_usage
+       where not counted limit ?`,
       [BATCH],
     )
     if (found.length === 0) return 0
     await db.transaction(async (em) => {
+      const owners = await holdOwners(
+        em,
+        db,
+        found.map(({ gameId }) => gameId),
+      )
       const grown = new Map<string, number>()
       const ownerOf = new Map<string, string>()
       // The change of a save that runs meanwhile is counted by the next run.
@@ -83,8 +86,9 @@ export class OwnerQuota {
       )
       const before = new Map(found.map((row) => [`${row.playerId} ${row.gameId}`, row]))
       for (const { playerId, gameId, kept } of counted) {
-        const { ownerId = null, countedBytes = 0 } = before.get(`${playerId} ${gameId}`) ?? {}
-        if (ownerId === null) continue
+        const { countedBytes = 0 } = before.get(`${playerId} ${gameId}`) ?? {}
+        const ownerId = owners.get(gameId)
+        if (ownerId === undefined) continue
         ownerOf.set(gameId, ownerId)
         grown.set(gameId, (grown.get(gameId) ?? 0) + Number(kept) - Number(countedBytes))
       }
@@ -101,6 +105,26 @@ export class OwnerQuota {
     })
     return found.length
   }
+}
+
+/**
+ * Returns the owners of games, none of which changes until the transaction ends. A permanently deleted game has none.
+ *
+ * @param gameIds also repeated
+ */
+export async function holdOwners(
+  em: SqlEntityManager,
+  { dialect }: Pick<FastifyInstance['db'], 'dialect'>,
+  gameIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = [...new Set(gameIds)]
+  if (ids.length === 0) return new Map()
+  const rows = await em.execute<{ id: string; ownerId: string }[]>(
+    `select id, owner_id as "ownerId" from games where id in (${ids.map(() => '?').join(', ')})
+     order by id${dialect === 'postgres' ? ' for key share' : ''}`,
+    ids,
+  )
+  return new Map(rows.map(({ id, ownerId }) => [id, ownerId]))
 }
 
 interface SavesOfGame {
@@ -147,6 +171,13 @@ export function storedSaves(app: Pick<FastifyInstance, 'db' | 'origins'>): Store
     },
     async remove() {
       throw new Conflict('The saves of a game belong to its players. They are deleted with the game.')
+    },
+    async ofGame(em, gameId) {
+      const [row] = await em.execute<{ bytes: number | string }[]>(
+        'select counted_bytes as bytes from save_totals where game_id = ?',
+        [gameId],
+      )
+      return { bytes: Number(row?.bytes ?? 0), blobs: [] }
     },
   }
 }

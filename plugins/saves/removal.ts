@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import { deleteInBatches } from '../../core/data/database.ts'
 import { SaveRow, SaveUsage, SaveVersion } from './entities.ts'
-import { STORED_KIND } from './owner-quota.ts'
+import { holdOwners, STORED_KIND } from './owner-quota.ts'
 import { addToTotals, removeTotal } from './totals.ts'
 
 /** The job that deletes the saves of a permanently deleted game, which can be many millions. */
@@ -45,9 +45,16 @@ export class Removal {
 
   /** Runs in the transaction that ends an account. */
   async ofPlayer(em: SqlEntityManager, playerId: string): Promise<void> {
-    const rows = await em.execute<{ gameId: string; ownerId: string | null; bytes: number | string }[]>(
-      `select u.game_id as "gameId", g.owner_id as "ownerId", u.counted_bytes as bytes from save_usage u
-       left join games g on g.id = u.game_id where u.player_id = ? order by g.owner_id, u.game_id`,
+    const of = 'from save_usage where player_id = ? order by game_id'
+    const games = await em.execute<{ gameId: string }[]>(`select game_id as "gameId" ${of}`, [playerId])
+    const owners = await holdOwners(
+      em,
+      this.#parts.db,
+      games.map(({ gameId }) => gameId),
+    )
+    // The bytes are read after the games are held: until then they may have been counted for somebody else.
+    const rows = await em.execute<{ gameId: string; bytes: number | string }[]>(
+      `select game_id as "gameId", counted_bytes as bytes ${of}`,
       [playerId],
     )
     for (const { gameId } of rows) {
@@ -55,13 +62,12 @@ export class Removal {
       await em.nativeDelete(SaveRow, { gameId, playerId })
     }
     await em.nativeDelete(SaveUsage, { playerId })
-    const existing = rows.filter(({ ownerId }) => ownerId !== null)
+    const existing = rows.filter(({ gameId }) => owners.has(gameId))
     await addToTotals(em, new Map(existing.map(({ gameId, bytes }) => [gameId, -Number(bytes)])))
     // The accounts of quotas come last, in the order of their ids.
-    for (const { ownerId, bytes } of rows) {
-      if (ownerId !== null && Number(bytes) > 0) {
-        await this.#parts.quotas.remove(em, ownerId, { kind: STORED_KIND, bytes: Number(bytes) })
-      }
+    const counted = existing.map(({ gameId, bytes }) => ({ ownerId: owners.get(gameId) ?? '', bytes: Number(bytes) }))
+    for (const { ownerId, bytes } of counted.toSorted((a, b) => (a.ownerId < b.ownerId ? -1 : 1))) {
+      if (bytes > 0) await this.#parts.quotas.remove(em, ownerId, { kind: STORED_KIND, bytes })
     }
   }
 }

@@ -22,6 +22,12 @@ const CALLS: Record<string, (world: World, about: Owner) => Promise<Call> | Call
   'POST /admin/domains/:id/remove': async (world) => [`/admin/domains/${await addDomain(world)}/remove`],
   'POST /admin/games/:id/suspend': (_, { game }) => [`/admin/games/${game.id}/suspend`, { reason: 'Stolen.' }],
   'POST /admin/games/:id/lift': (_, { game }) => [`/admin/games/${game.id}/lift`],
+  'POST /admin/games/:id/hand-over': async ({ owner, platform: { app } }, { browser, game }) => {
+    const member = "insert into game_members (game_id, player_id, role) values (?, ?, 'maker') on conflict do nothing"
+    await app.db.execute(member, [game.id, owner.browser.id])
+    await app.db.execute('update players set disabled = ? where id = ?', [true, browser.id])
+    return [`/admin/games/${game.id}/hand-over`, { maker: owner.browser.id }]
+  },
   'POST /admin/approvals/:id/approve': async (world, { game }) => {
     await hold(world, game.id)
     return [`/admin/approvals/${game.id}/approve`]

@@ -134,6 +134,8 @@ GET    /admin/games                              portal  session page
 GET    /admin/games/:id/suspend                  portal  session page
 POST   /admin/games/:id/suspend                  portal  session page
 POST   /admin/games/:id/lift                     portal  session page
+GET    /admin/games/:id/hand-over                portal  session page
+POST   /admin/games/:id/hand-over                portal  session page
 GET    /legal/terms                              portal  optional page
 GET    /legal/privacy                            portal  optional page
 GET    /api/auth/sign-up/challenge               portal  none
@@ -280,6 +282,10 @@ DELETE /api/games/:id/members/:playerId          portal  games:write api-token c
 GET    /api/games/:id/invitations                portal  games:read api-token cli-token session
 POST   /api/games/:id/invitations                portal  games:write api-token cli-token session
 DELETE /api/games/:id/invitations/:invitationId  portal  games:write api-token cli-token session
+GET    /api/games/:id/transfer                   portal  games:read api-token cli-token session
+POST   /api/games/:id/transfer                   portal  games:write api-token cli-token session
+DELETE /api/games/:id/transfer                   portal  games:write api-token cli-token session
+POST   /api/games/:id/transfer/accept            portal  games:write api-token cli-token session
 GET    /api/games/:id/invitations/players        portal  games:write api-token cli-token session
 GET    /api/games/:id/logs                       portal  games:read api-token cli-token session
 POST   /api/games/:id/media                      portal  games:write api-token cli-token session
@@ -330,6 +336,9 @@ POST   /games/:slug/team/invitations             portal  session page
 POST   /games/:slug/team/revoke                  portal  session page
 POST   /games/:slug/team/role                    portal  session page
 POST   /games/:slug/team/remove                  portal  session page
+POST   /games/:slug/team/transfer                portal  session page
+POST   /games/:slug/team/transfer/end            portal  session page
+POST   /games/:slug/team/transfer/accept         portal  session page
 GET    /invitations/:id/:key                     portal  session page
 POST   /invitations/:id/:key                     portal  session page
 POST   /invitations/:id/:key/decline             portal  session page

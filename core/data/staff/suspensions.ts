@@ -199,6 +199,19 @@ export class Suspensions<Thing> {
   }
 
   /**
+   * Ends the suspension of a thing with the account of its owner, in the transaction that gives it another owner. Any
+   * other suspension stays.
+   *
+   * @throws NotFound
+   */
+  async leaveAccountIn(em: SqlEntityManager, id: string): Promise<void> {
+    const { entity } = this.#things
+    const { suspensionCause } = await this.#read(em, id)
+    const lifted = suspensionCause === 'account' ? LIFTED : {}
+    await em.nativeUpdate(entity, { id }, { ...lifted, suspendedWithAccount: false })
+  }
+
+  /**
    * Writes the causes of suspensions that an earlier version stored without one: the reason was the only mark of those
    * that followed an account. Runs at the start.
    */

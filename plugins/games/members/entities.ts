@@ -43,3 +43,21 @@ const GameInvitationSchema = defineEntity({
 
 export class GameInvitation extends GameInvitationSchema.class {}
 GameInvitationSchema.setClass(GameInvitation)
+
+/** An offer of a game to one of its makers. A game has at most one. */
+const GameTransferSchema = defineEntity({
+  name: 'GameTransfer',
+  tableName: 'game_transfers',
+  properties: {
+    gameId: p.string().length(30).primary(),
+    /** The owner who offers it. */
+    fromId: p.string().length(30),
+    /** The maker who can accept it. */
+    toId: p.string().length(30).index(),
+    createdAt: p.datetime(3),
+    expiresAt: p.datetime(3).index(),
+  },
+})
+
+export class GameTransfer extends GameTransferSchema.class {}
+GameTransferSchema.setClass(GameTransfer)

@@ -6,7 +6,7 @@ import { GameRow } from '../entities.ts'
 import { OwnerStays, TooManyMembers } from '../errors.ts'
 import type { GameLookup, GamesParts } from '../game-lookup.ts'
 import type { Game, MemberGame } from '../schemas.ts'
-import { GameMember } from './entities.ts'
+import { GameMember, GameTransfer } from './entities.ts'
 import type { MemberRole } from './roles.ts'
 import type { Member, Person } from './schemas.ts'
 
@@ -98,6 +98,7 @@ export class Members {
       if (!before) throw new NotFound('member')
       if (before === role) return
       await this.put(em, held, { playerId: memberId, role })
+      await em.nativeDelete(GameTransfer, { gameId: game.id, toId: memberId })
       const detail = `${before} → ${role}`
       await recordActivity(em, this.#parts.clock, {
         gameId: game.id,
@@ -125,6 +126,7 @@ export class Members {
       const role = members.get(memberId)
       if (!role) throw new NotFound('member')
       await em.nativeDelete(GameMember, { gameId: game.id, playerId: memberId })
+      await em.nativeDelete(GameTransfer, { gameId: game.id, toId: memberId })
       row.invited = row.invited.filter((id) => id !== memberId)
       const action = leaves ? 'member.leave' : 'member.remove'
       await recordActivity(em, this.#parts.clock, { gameId: game.id, action, target: memberId, detail: role })

@@ -27,7 +27,8 @@ import { dashboardHeader } from '../pages/dashboard.ts'
 import { pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
 import type { GameRole, MemberRole } from './roles.ts'
-import type { Invitation, Member } from './schemas.ts'
+import type { Invitation, Member, Transfer } from './schemas.ts'
+import { offerToViewer, type ReceiverQuotas, transferSection } from './transfer-page.ts'
 
 const constraints = { origin: 'portal' } as const
 const own = { config: { auth: 'session', page: true }, constraints } as const
@@ -35,6 +36,7 @@ const Slug = Type.Object({ slug: Type.String({ maxLength: 63 }) })
 const RoleField = Type.Union([Type.Literal('maker'), Type.Literal('tester')], {
   advice: 'Choose what they may do.',
 })
+const MakerField = Type.String({ maxLength: 30, advice: 'Choose one of the makers.' })
 const MemberField = Type.String({ maxLength: 30 })
 /** Names the link that an earlier version of the program made, in the form that ends it. */
 const EARLIER = 'earlier'
@@ -51,11 +53,14 @@ const Invite = Type.Object({
 
 /** `/games/:slug/team`: who makes and tests a game, and its open invitations. */
 export const memberPages: Routes = async (app) => {
-  const { members, memberInvitations: invitations } = app.games
+  const { members, memberInvitations: invitations, transfers } = app.games
   const slugOf = (request: FastifyRequest) => (request.params as { slug: string }).slug
   /** The caller is checked before the body is read. Another player's game counts as not found. */
   const owned = async (request: FastifyRequest) => {
     await app.games.mustOwn(callerOf(request).playerId, slugOf(request))
+  }
+  const made = async (request: FastifyRequest) => {
+    await app.games.mustMake(callerOf(request).playerId, slugOf(request))
   }
   const teamOf = (slug: string) => `${pathOf({ slug })}/team`
 
@@ -71,6 +76,8 @@ export const memberPages: Routes = async (app) => {
     const game = await app.games.mustMake(playerId, request.params.slug)
     const isOwner = app.games.may(playerId, game, 'own')
     const open = isOwner ? (await invitations.list(playerId, game.id, { limit: LISTED })).invitations : []
+    const transfer = await transfers.openFor(playerId, game)
+    const quotas = transfer && transfer.to.id === playerId ? await app.quotas.quotasOf(playerId) : null
     const earlier = isOwner ? await app.games.invitations.link(playerId, game.id) : null
     reply.header('cache-control', 'no-store')
     return renderPage(reply, {
@@ -82,6 +89,8 @@ export const memberPages: Routes = async (app) => {
         playerId,
         members: await members.list(playerId, game.id),
         open: await withCodes(open),
+        transfer,
+        quotas,
         earlier,
       }),
     })
@@ -141,6 +150,33 @@ export const memberPages: Routes = async (app) => {
       return reply.redirect(request.body.member === playerId ? '/games' : teamOf(request.params.slug), 303)
     },
   )
+
+  app.post(
+    '/games/:slug/team/transfer',
+    { ...own, onRequest: owned, schema: { params: Slug, body: Type.Object({ maker: MakerField }) } },
+    async (request, reply) => {
+      await transfers.offer(callerOf(request).playerId, request.params.slug, request.body.maker)
+      return reply.redirect(`${teamOf(request.params.slug)}#transfer`, 303)
+    },
+  )
+
+  app.post(
+    '/games/:slug/team/transfer/end',
+    { ...own, onRequest: made, schema: { params: Slug } },
+    async (request, reply) => {
+      await transfers.end(callerOf(request).playerId, request.params.slug)
+      return reply.redirect(teamOf(request.params.slug), 303)
+    },
+  )
+
+  app.post(
+    '/games/:slug/team/transfer/accept',
+    { ...own, onRequest: made, schema: { params: Slug } },
+    async (request, reply) => {
+      await transfers.accept(callerOf(request).playerId, request.params.slug)
+      return reply.redirect(teamOf(request.params.slug), 303)
+    },
+  )
 }
 
 type WithCode = Invitation & { code: ReturnType<typeof qrPath> }
@@ -155,6 +191,10 @@ interface TeamProps {
   members: readonly Member[]
   /** The invitations that can be accepted; the owner's only. */
   open: readonly WithCode[]
+  /** The offer of the game, if the viewer is its owner or can accept it. */
+  transfer: Transfer | null
+  /** What the viewer has and may have, who can accept the offer. */
+  quotas: ReceiverQuotas | null
   /** The link that an earlier version of the program made; the owner's only. */
   earlier: string | null
 }
@@ -163,16 +203,18 @@ const ROLES: Record<GameRole, string> = { owner: 'owner', maker: 'maker', tester
 
 function team(
   app: Pick<FastifyInstance, 'games' | 'origins' | 'identity'>,
-  { game, playerId, members, open, earlier }: TeamProps,
+  { game, playerId, members, open, earlier, transfer, quotas }: TeamProps,
 ): View {
   const path = `${pathOf(game)}/team`
   const isOwner = app.games.may(playerId, game, 'own')
   return html`
     ${dashboardHeader(app, game, path)}
+    ${transfer && quotas && offerToViewer({ path, transfer, quotas })}
     <${Section} title="Members" description="Makers deploy and change the game as you do. Only its owner deletes it, changes its address and decides who is here.">
       <${Table} caption=${`Members of ${game.title}`} columns=${columnsOf({ path, playerId, isOwner })} rows=${members} />
     <//>
-    ${isOwner && inviteSection({ game, path, open, earlier, alone: members.length === 1, mail: app.identity.sendsMail })}`
+    ${isOwner && inviteSection({ game, path, open, earlier, alone: members.length === 1, mail: app.identity.sendsMail })}
+    ${isOwner && transferSection({ path, transfer, makers: members.filter(({ role }) => role === 'maker') })}`
 }
 
 const columnsOf = ({
@@ -215,7 +257,7 @@ function actionsOf(
       isOwner &&
       html`<${Form} action=${`${path}/role`}>
         <input type="hidden" name="member" value=${player.id} />
-        <${Button} small name="role" value=${other} label=${`Make ${player.name} a ${other}`}>Make ${other}<//>
+        <${Button} small name="role" value=${other} label=${`Make ${other}: ${player.name}`}>Make ${other}<//>
       <//>`
     }
     <${Confirm} small label=${remove} name=${`${remove} ${leaves ? 'this game' : player.name}`} action=${`${path}/remove`}>

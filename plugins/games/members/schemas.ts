@@ -81,3 +81,20 @@ export const InvitationParams = Type.Object({
   id: Type.String({ maxLength: 63, description: "The game's id or slug." }),
   invitationId: Type.String({ maxLength: 30 }),
 })
+
+export const NewTransfer = Type.Object(
+  { playerId: Type.String({ maxLength: 30, description: 'One of the makers of the game.' }) },
+  { additionalProperties: false },
+)
+
+export const Transfer = Type.Object({
+  from: Person,
+  to: Person,
+  counts: Type.Object(
+    { games: Type.Integer(), storedBytes: Type.Integer() },
+    { description: 'What counts for the new owner from then on, within the quotas of that player.' },
+  ),
+  createdAt: Type.String({ format: 'date-time' }),
+  expiresAt: Type.String({ format: 'date-time' }),
+})
+export type Transfer = Static<typeof Transfer>

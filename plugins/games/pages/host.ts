@@ -50,7 +50,14 @@ export const hostPages: Routes = async (app) => {
       current: '/admin/games',
       user: callerOf(request).viewer,
       flash: changed ? { message: told(changed) } : null,
-      body: gamesPage({ games, names, nextCursor, q, paged: cursor !== undefined }),
+      body: gamesPage({
+        games,
+        names,
+        nextCursor,
+        q,
+        paged: cursor !== undefined,
+        administers: callerOf(request).viewer?.role === 'admin',
+      }),
     })
   })
 
@@ -108,9 +115,10 @@ const stateOf = (game: Game): View => html`
   <span class="row">${stateChips(game, isReady(game))}</span>
   ${game.suspended && html`<p class="soft">${game.suspended.reason}${game.appeal && html`<br />Its maker answers: ${game.appeal}`}</p>`}`
 
-const actionOf = (game: Game): View =>
+/** @param administers whether the viewer is an administrator */
+const actionOf = (game: Game, administers: boolean): View =>
   game.suspended
-    ? liftForm(game)
+    ? html`<span class="row">${liftForm(game)}${administers && game.makerIds.length > 0 && html`<${Button} small href=${`/admin/games/${game.id}/hand-over`} label=${`Hand over: ${game.title}`}>Hand over<//>`}</span>`
     : html`<${Button} small href=${`/admin/games/${game.id}/suspend`} label=${`Suspend: ${game.title}`}>Suspend<//>`
 
 /** Returns the ids of all makers of some games, for their names. */
@@ -149,9 +157,11 @@ interface GamesPageProps {
   nextCursor: string | null
   q: string | undefined
   paged: boolean
+  /** Whether the viewer is an administrator. */
+  administers: boolean
 }
 
-function gamesPage({ games, names, nextCursor, q, paged }: GamesPageProps): View {
+function gamesPage({ games, names, nextCursor, q, paged, administers }: GamesPageProps): View {
   const search = q ? `q=${encodeURIComponent(q)}&` : ''
   const columns = [
     {
@@ -172,7 +182,7 @@ function gamesPage({ games, names, nextCursor, q, paged }: GamesPageProps): View
     {
       label: 'Actions',
       action: true,
-      cell: actionOf,
+      cell: (game: Game) => actionOf(game, administers),
     },
   ]
   const empty = q

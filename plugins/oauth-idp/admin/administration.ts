@@ -15,6 +15,7 @@ import type { OneTimeTokens } from '../players/one-time-tokens.ts'
 import type { Players } from '../players/players.ts'
 import { roleOf } from '../players/profile.ts'
 import type { Player } from '../players/schemas.ts'
+import type { Decisions } from '../players/shared-things.ts'
 
 interface AdministrationContext {
   db: Database
@@ -241,13 +242,19 @@ export class Administration {
     })
   }
 
-  /** Deletes an account permanently. @throws NotFound, LastAdmin */
-  async remove(id: string, by = PROGRAM): Promise<void> {
+  /**
+   * Deletes an account permanently.
+   *
+   * @param decisions what becomes of the things that others use as well
+   * @throws as `AccountDeletion.remove`
+   */
+  async remove(id: string, decisions: Decisions, by = PROGRAM): Promise<void> {
     const { clock, deletion } = this.#context
-    await deletion.remove(id, async (em) => {
+    const condition = async (em: SqlEntityManager) => {
       await recordAction(em, clock, { by, action: 'player.delete', target: { kind: 'player', id } })
       return true
-    })
+    }
+    await deletion.remove(id, { condition, decisions })
   }
 
   async #change(

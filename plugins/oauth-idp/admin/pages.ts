@@ -5,12 +5,18 @@ import { invalidField } from '../../../core/errors.ts'
 import { actorOf, adminPage, callerOf, staffPage } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { type PageOptions, renderPage } from '../../../core/pages/index.ts'
+import { decisionsOf } from '../players/shared-things.ts'
 import { InvitationsPage } from './invitations-page.ts'
 import { PlayerPage } from './player-page.ts'
 import { PlayersPage } from './players-page.ts'
 import { mustBeAnother, mustBeBelow, roleOf } from './rules.ts'
 
 const Params = Type.Object({ id: Type.String() })
+/** The fields about what others use as well have names of their own (players/shared-things.ts). */
+const Deletion = Type.Object(
+  { confirm: Type.Optional(Type.String({ maxLength: 100 })) },
+  { additionalProperties: Type.String({ maxLength: 30 }) },
+)
 const Done = Type.Object({ done: Type.Optional(Type.String()) })
 
 /** The messages after a step. The address contains only the name of the step. */
@@ -69,7 +75,12 @@ export const adminPages: Routes = async (app) => {
       return page(request, reply, {
         title: `Manage ${player.name}`,
         current: '/admin/players',
-        body: PlayerPage({ player, isMe, viewerRole: roleOf(request) }),
+        body: PlayerPage({
+          player,
+          isMe,
+          viewerRole: roleOf(request),
+          sharedThings: await app.identity.deletion.sharedThingsOf(player.id),
+        }),
       })
     },
   )
@@ -78,7 +89,7 @@ export const adminPages: Routes = async (app) => {
     '/admin/players/:id/delete',
     {
       ...adminPage,
-      schema: { params: Params, body: Type.Object({ confirm: Type.Optional(Type.String({ maxLength: 100 })) }) },
+      schema: { params: Params, body: Deletion },
     },
     async (request, reply) => {
       const { id } = request.params
@@ -87,7 +98,7 @@ export const adminPages: Routes = async (app) => {
       if (request.body.confirm?.trim().toUpperCase() !== id.slice(-6)) {
         throw invalidField('confirm', `Nothing was deleted: type ${id.slice(-6)} to confirm.`)
       }
-      await administration.remove(id, actorOf(request))
+      await administration.remove(id, decisionsOf(request.body), actorOf(request))
       request.log.info({ step: 'delete', subject: id, by: callerOf(request).playerId }, CHANGED)
       return reply.redirect('/admin/players?done=delete', 303)
     },

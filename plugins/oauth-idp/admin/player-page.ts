@@ -15,6 +15,8 @@ import {
   Timestamp,
   type View,
 } from '../../../core/pages/index.ts'
+import type { SharedThing } from '../players/shared-things.ts'
+import { SharedThingsFields } from '../players/shared-things-fields.ts'
 import type { ManagedPlayer } from './administration.ts'
 import { pathOf, State } from './players-page.ts'
 
@@ -23,7 +25,8 @@ interface PlayerPageProps {
   isMe: boolean
   /** The role of the viewer. */
   viewerRole: Role
-  /** The reason why nothing was deleted. */
+  /** What others use as well, about which is decided before the account ends. */
+  sharedThings: readonly SharedThing[]
 }
 
 const ROLES = [
@@ -32,7 +35,7 @@ const ROLES = [
   { value: 'admin', label: 'Administrator' },
 ]
 
-export function PlayerPage({ player, isMe, viewerRole }: PlayerPageProps): View {
+export function PlayerPage({ player, isMe, viewerRole, sharedThings }: PlayerPageProps): View {
   const { id, name, email, emailVerified, imageUrl, createdAt, disabled, trusted, role, isGuest } = player
   const administers = viewerRole === 'admin'
   const post = (step: string) => `/admin/players/${id}/${step}`
@@ -88,6 +91,7 @@ export function PlayerPage({ player, isMe, viewerRole }: PlayerPageProps): View 
               html`<${Section} layout="side" title="Delete" description="For good: the account, its sessions, tokens and picture.">
               <${Card}><${Confirm} label="Delete player" action=${post('delete')} submit=${`Delete ${name}`}>
                 <p>This can't be undone. To lock a player out and keep the account, disable it.</p>
+                <${SharedThingsFields} things=${sharedThings} />
                 <${Field} label=${`Type ${id.slice(-6)}, the end of the player id, to confirm`} name="confirm" required autocomplete="off" mono />
               <//><//>
             <//>`

@@ -15,6 +15,7 @@ import { lockAccount, lockAdmins } from './caller-check.ts'
 import { DataExport } from './data-export.ts'
 import { OneTimeToken, PlayerRow } from './entities.ts'
 import type { Players } from './players.ts'
+import type { Decisions, SharedThing, SharedThings } from './shared-things.ts'
 
 interface AccountDeletionContext {
   db: Database
@@ -28,6 +29,11 @@ interface AccountDeletionContext {
 /** Deletes a plugin's data about a player in the transaction that ends the account. Nothing else may be awaited. */
 export type Cleanup = (em: SqlEntityManager, playerId: string) => Promise<unknown>
 
+interface DeletionOptions {
+  condition?: (em: SqlEntityManager) => Promise<boolean>
+  decisions?: Decisions | null
+}
+
 /** Deletes accounts and exports their data. */
 export class AccountDeletion {
   readonly #context: AccountDeletionContext
@@ -36,6 +42,8 @@ export class AccountDeletion {
   readonly exporters = this.data.exporters
   /** The cleanups of a deleted account. Plugins add theirs. */
   readonly cleanups: Cleanup[] = []
+  /** What others use as well. Plugins add theirs. */
+  readonly shared: SharedThings[] = []
 
   constructor(context: AccountDeletionContext) {
     this.#context = context
@@ -74,33 +82,42 @@ export class AccountDeletion {
     this.exporters.set('applications', async (id) => (await apps.list(id, { limit: 100 })).apps)
   }
 
+  /** Returns what others use as well, about which the player decides. */
+  async sharedThingsOf(playerId: string): Promise<SharedThing[]> {
+    return (await Promise.all(this.shared.map((shared) => shared.of(playerId)))).flat()
+  }
+
   /**
    * Deletes the account and its data, at once and permanently; games keep the results that they stored under its id.
    * Data of plugins is deleted in the same transaction (`cleanups`); `player.deleted` is for their caches.
    *
-   * @param condition checked in that transaction; when it does not hold, the account stays
-   * @throws NotFound, LastAdmin
+   * @param options `condition`: checked in that transaction; when it does not hold, the account stays. `decisions`: what
+   *   becomes of the things that others use as well; null deletes them all
+   * @throws NotFound, LastAdmin; InvalidRequest while something is not decided
    */
-  async remove(playerId: string, condition?: (em: SqlEntityManager) => Promise<boolean>): Promise<void> {
+  async remove(playerId: string, { condition, decisions = new Map() }: DeletionOptions = {}): Promise<void> {
     const { db, events, players, apps, avatars } = this.#context
     const remove = async (em: SqlEntityManager) => {
       if (condition && !(await condition(em))) return null
       const admins = await lockAdmins(em, db)
       if (admins.length === 1 && admins[0] === playerId) throw new LastAdmin()
       await lockAccount(em, db, playerId)
+      const announcements: (() => Promise<unknown>)[] = []
+      for (const shared of this.shared) announcements.push(await shared.settle(em, playerId, decisions))
       await players.endAccess(em, playerId)
       for (const entity of [Consent, OneTimeToken, Passkey, UpstreamAccount]) {
         await em.nativeDelete(entity as typeof Consent, { playerId })
       }
       for (const clear of this.cleanups) await clear(em, playerId)
       if ((await em.nativeDelete(PlayerRow, { id: playerId })) === 0) throw new NotFound('player')
-      return apps.deleteAllOf(em, playerId)
+      return { announcements, apps: await apps.deleteAllOf(em, playerId) }
     }
     const ended = await db.transaction(remove, { alone: true })
     if (!ended) return
     // The caller may have been this player, who may do nothing any more.
     await runWithoutCaller(async () => {
-      for (const app of ended) await apps.announce(app)
+      for (const announce of ended.announcements) await announce()
+      for (const app of ended.apps) await apps.announce(app)
       await events.emit('player.changed', { playerId })
       await events.emit('player.deleted', { playerId })
       await avatars.remove(playerId)

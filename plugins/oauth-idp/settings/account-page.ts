@@ -15,6 +15,8 @@ import {
 import type { FormProblem } from '../form-problems.ts'
 import { LARGEST } from '../players/avatar-image.ts'
 import type { Player } from '../players/schemas.ts'
+import type { SharedThing } from '../players/shared-things.ts'
+import { SharedThingsFields } from '../players/shared-things-fields.ts'
 import { NewPasswordField } from '../players/sign-in-page.ts'
 import { type SettingsEntry, SettingsHeader } from './header.ts'
 
@@ -33,6 +35,8 @@ interface AccountPageProps {
   hasPassword: boolean
   minLength: number
   canUpgrade: boolean
+  /** What others use as well, about which the player decides before the account ends. */
+  sharedThings: readonly SharedThing[]
   refused?: Refused | undefined
 }
 
@@ -146,12 +150,13 @@ const FirstAddress = ({ refused, problem }: PartProps): View => html`
     <//>
   <//>`
 
-const Deletion = ({ player, hasPassword, problem }: PartProps): View => html`
+const Deletion = ({ player, hasPassword, sharedThings, problem }: PartProps): View => html`
   <${Section} layout="side" title="Delete" description="For good, and at once. Download your data first.">
     <${Card}>
       ${problem?.message && html`<${Notice} tone="error">${problem.message}<//>`}
       <${Confirm} label=${player.isGuest ? 'Delete this guest' : 'Delete account'} action="/settings/delete" submit="Delete for good" open=${problem !== undefined}>
         <p>This deletes your account, sessions, tokens and picture. Games keep data under your player id, without your name.</p>
+        <${SharedThingsFields} things=${sharedThings} errors=${problem?.fields} />
         ${
           hasPassword
             ? html`<${Field} label="Password, to confirm" name="password" id="delete-password" type="password" required autocomplete="current-password"

@@ -11,12 +11,19 @@ import { formProblemOf } from '../form-problems.ts'
 import { LARGEST } from '../players/avatar-image.ts'
 import { fieldError } from '../players/profile.ts'
 import { renderMailSent } from '../players/recovery-pages.ts'
+import { decisionsOf } from '../players/shared-things.ts'
 import { AccountPage, type Refused } from './account-page.ts'
 
 const signedIn = { config: { auth: 'session', page: true }, constraints: { origin: 'portal' } } as const
 /** The limit includes the overhead of the multipart format. */
 const PICTURE = { maxBytes: LARGEST.bytes + 64 * 1024 }
 const Text = Type.Optional(Type.String({ maxLength: 4096 }))
+
+/** The fields about what others use as well have names of their own (players/shared-things.ts). */
+const Deletion = Type.Object(
+  { password: Text, confirm: Text },
+  { additionalProperties: Type.String({ maxLength: 30 }) },
+)
 
 /** The messages after a step. The address contains only the name of the step. */
 const DONE: Record<string, string> = {
@@ -143,25 +150,21 @@ export const settingsPages: Routes = async (app) => {
     return reply.send(text)
   })
 
-  app.post(
-    '/settings/delete',
-    { ...signedIn, schema: { body: Type.Object({ password: Text, confirm: Text }) } },
-    async (request, reply) => {
-      const { playerId } = callerOf(request)
-      const { password = '', confirm = '' } = request.body
-      try {
-        await passwords.confirm(playerId, { password, name: confirm, address: callerAddress(request) })
-        await deletion.remove(playerId)
-        await sessions.end(request, reply)
-        return reply.redirect('/sign-in?done=deleted', 303)
-      } catch (error) {
-        const known = error instanceof InvalidCredentials ? fieldError('password', 'This is not your password.') : error
-        const problem = formProblemOf(known)
-        if (error instanceof InvalidCredentials || error instanceof LastAdmin) problem.status = error.statusCode
-        return accountPage(request, reply, { refused: { form: 'delete', problem } })
-      }
-    },
-  )
+  app.post('/settings/delete', { ...signedIn, schema: { body: Deletion } }, async (request, reply) => {
+    const { playerId } = callerOf(request)
+    const { password = '', confirm = '' } = request.body
+    try {
+      await passwords.confirm(playerId, { password, name: confirm, address: callerAddress(request) })
+      await deletion.remove(playerId, { decisions: decisionsOf(request.body) })
+      await sessions.end(request, reply)
+      return reply.redirect('/sign-in?done=deleted', 303)
+    } catch (error) {
+      const known = error instanceof InvalidCredentials ? fieldError('password', 'This is not your password.') : error
+      const problem = formProblemOf(known)
+      if (error instanceof InvalidCredentials || error instanceof LastAdmin) problem.status = error.statusCode
+      return accountPage(request, reply, { refused: { form: 'delete', problem } })
+    }
+  })
 
   async function pictureOf(request: FastifyRequest): Promise<Buffer> {
     if (!request.isMultipart()) throw fieldError('picture', 'Choose a picture.')
@@ -203,6 +206,7 @@ export const settingsPages: Routes = async (app) => {
         hasPassword: await passwords.has(playerId),
         minLength: config.passwordMinLength,
         canUpgrade: players.signUpIsOpen,
+        sharedThings: await deletion.sharedThingsOf(playerId),
         refused,
       }),
     })

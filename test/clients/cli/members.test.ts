@@ -1,4 +1,4 @@
-// `gameyard games members`, `invite` and `leave`.
+// `gameyard games members`, `invite`, `leave` and `transfer`.
 import t from 'tap'
 import { machine, startTestServer } from './kit.ts'
 
@@ -24,6 +24,19 @@ t.test('the owner invites from a terminal, and a maker leaves from another', asy
     code: 1,
     stderr: /Only the owner of this game may do this\./,
   })
+  t.match(await owner.gameyard('games', 'transfer', slug, 'Nobody'), { code: 1, stderr: /only to one of its makers/ })
+  const { player } = (await owner.json('games', 'members', slug)).members[1]
+  t.match(await owner.gameyard('games', 'transfer', slug, player.id), {
+    code: 0,
+    stdout: /offers the game to Ada, until/,
+  })
+  t.match(await maker.gameyard('games', 'transfer', slug), { code: 0, stdout: /It stores 0 bytes\./ })
+  t.match(await maker.gameyard('games', 'transfer', slug, 'Ada', '--accept'), {
+    code: 2,
+    stderr: /Leave the player out/,
+  })
+  t.match(await maker.gameyard('games', 'transfer', slug, '--decline'), { code: 0, stdout: /The offer has ended/ })
+  t.match(await maker.gameyard('games', 'transfer', slug, '--accept'), { code: 1, stderr: /not offered to anybody/ })
   t.match(await maker.gameyard('games', 'leave', slug), { code: 0, stdout: /no longer in this game/ })
   t.match(await maker.gameyard('games', 'get', slug), { code: 1, stderr: /You have no game ours/ })
   t.match(await owner.gameyard('games', 'leave', slug), { code: 1, stderr: /The owner of a game stays in it/ })

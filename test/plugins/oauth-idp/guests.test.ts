@@ -159,7 +159,7 @@ t.test('a guest whom no browser remembers is forgotten', async (t) => {
   t.ok(await identity.players.find(id))
   platform.clock.advance(2 * DAY)
   for (const one of kept) {
-    await deletion.remove(one, (em) => signUp.isLost(em, one))
+    await deletion.remove(one, { condition: (em) => signUp.isLost(em, one), decisions: null })
     t.ok(await identity.players.find(one), 'not even when they are about to be')
   }
   await identity.sweep()

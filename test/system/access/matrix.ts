@@ -115,6 +115,10 @@ DELETE /api/games/:id/members/:playerId                409  401  404  404  404  
 GET    /api/games/:id/invitations                      200  401  404  404  404  404  404  403  404  404
 POST   /api/games/:id/invitations                      400  401  404  404  404  404  404  403  404  404
 DELETE /api/games/:id/invitations/:invitationId        404  401  404  404  404  404  404  403  404  404
+GET    /api/games/:id/transfer                         404  401  404  404  404  404  404  404  404  404
+POST   /api/games/:id/transfer                         400  401  404  404  404  404  404  403  404  404
+DELETE /api/games/:id/transfer                         404  401  404  404  404  404  404  404  404  404
+POST   /api/games/:id/transfer/accept                  404  401  404  404  404  404  404  404  404  404
 GET    /api/games/:id/invitations/players              400  401  404  404  404  404  404  403  404  404
 GET    /api/games/:id/logs                             200  401  404  404  404  404  404  200  404  404
 GET    /api/games/:id/boards                           200  401  404  404  404  404  404  200  404  404
@@ -349,6 +353,9 @@ POST   /games/:slug/team/invitations                   400  303  404  404  404  
 POST   /games/:slug/team/revoke                        400  303  404  404  404  404  404  403  404  404
 POST   /games/:slug/team/role                          400  303  404  404  404  404  404  403  404  404
 POST   /games/:slug/team/remove                        400  303  404  404  404  404  404  400  400  404
+POST   /games/:slug/team/transfer                      400  303  404  404  404  404  404  403  404  404
+POST   /games/:slug/team/transfer/end                  404  303  404  404  404  404  404  404  404  404
+POST   /games/:slug/team/transfer/accept               404  303  404  404  404  404  404  404  404  404
 GET    /invitations/:id/:key                           404  303  404  404  404  404  404  404  404  404
 POST   /invitations/:id/:key                           404  303  404  404  404  404  404  404  404  404
 POST   /invitations/:id/:key/decline                   404  303  404  404  404  404  404  404  404  404
@@ -428,6 +435,8 @@ GET    /admin/domains                                  403  303  403  403  403  
 POST   /admin/domains/:id/remove                       403  303  403  403  403  403  404  403  403  403
 GET    /admin/games                                    403  303  403  403  403  200  200  403  403  403
 GET    /admin/games/:id/suspend                        403  303  403  403  403  200  200  403  403  403
+GET    /admin/games/:id/hand-over                      403  303  403  403  403  403  200  403  403  403
+POST   /admin/games/:id/hand-over                      403  303  403  403  403  403  400  403  403  403
 POST   /admin/games/:id/lift                           403  303  403  403  403  303  303  403  403  403
 POST   /admin/games/:id/suspend                        403  303  403  403  403  400  400  403  403  403
 GET    /admin/invitations                              403  303  403  403  403  403  200  403  403  403

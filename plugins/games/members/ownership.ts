@@ -1,0 +1,79 @@
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import { type Actor, recordAction } from '../../../core/data/audit.ts'
+import { transferAppsOfGame } from '../../oauth-idp/index.ts'
+import type { GameLookup, GamesParts } from '../game-lookup.ts'
+import { GameMember, GameTransfer } from './entities.ts'
+import type { HeldGame, Members } from './members.ts'
+
+/** A game that gets another owner. */
+export interface OwnerChange {
+  gameId: string
+  fromId: string
+  toId: string
+}
+
+interface ChangeOptions {
+  by: Actor
+  /** Whether what the game stores counts for the new owner whatever the quota. */
+  admitted?: boolean
+  /** Whether the former owner makes the game from now on. */
+  stays?: boolean
+}
+
+type ChangedApps = Awaited<ReturnType<typeof transferAppsOfGame>>
+
+/** Changes the owners of games. `Transfers` decides when. */
+export class Ownership {
+  readonly #parts: GamesParts
+  readonly #games: GameLookup
+  readonly #members: Members
+  /**
+   * The changes of rows that name the owner of a game, in the transaction that changes it, before the stored bytes move.
+   * Plugins add theirs.
+   */
+  readonly moves: ((em: SqlEntityManager, change: OwnerChange) => Promise<unknown>)[] = []
+
+  constructor(parts: GamesParts, games: GameLookup, members: Members) {
+    this.#parts = parts
+    this.#games = games
+    this.#members = members
+  }
+
+  /**
+   * Gives a game to one of its makers, in a transaction that holds its row: with its application, and with all stored
+   * bytes that count for its owner. An open offer of the game ends.
+   *
+   * @returns the applications to pass to `announce` after the commit
+   * @throws QuotaExceeded: the caller's transaction must not be committed
+   */
+  async change(
+    em: SqlEntityManager,
+    { row, members }: HeldGame,
+    toId: string,
+    { by, admitted = false, stays = true }: ChangeOptions,
+  ): Promise<ChangedApps> {
+    const { quotas, clock } = this.#parts
+    const change = { gameId: row.id, fromId: row.ownerId, toId }
+    // The accounts of quotas come after all other rows, as in every transaction that locks them.
+    for (const move of this.moves) await move(em, change)
+    await quotas.hold(em, change.fromId, toId)
+    await quotas.admit(em, toId, 'gamesPerPlayer')
+    await quotas.moveGame(em, { ...change, admitted })
+    const states = { before: { owner: change.fromId }, after: { owner: toId } }
+    await recordAction(em, clock, { by, action: 'game.transfer', target: { kind: 'game', id: row.id }, ...states })
+    await em.nativeDelete(GameTransfer, { gameId: row.id })
+    await em.nativeDelete(GameMember, { gameId: row.id, playerId: toId })
+    const others = new Map(members)
+    others.delete(toId)
+    row.ownerId = toId
+    row.invited = row.invited.filter((id) => id !== toId)
+    if (stays) await this.#members.put(em, { row, members: others }, { playerId: change.fromId, role: 'maker' })
+    return transferAppsOfGame(em, clock, { id: row.id, clientId: row.clientId, ...change })
+  }
+
+  /** Tells all nodes about the change, after the commit. */
+  async announce(game: { id: string; slug: string }, apps: ChangedApps): Promise<void> {
+    for (const app of apps) await this.#parts.identity.apps.announce(app)
+    await this.#games.announce(game)
+  }
+}

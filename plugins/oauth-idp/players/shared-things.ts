@@ -1,0 +1,60 @@
+import type { SqlEntityManager } from '@mikro-orm/sql'
+import { type ErrorDetail, InvalidRequest } from '../../../core/errors.ts'
+
+/** Something of a player that others use as well, such as a game with several makers. */
+export interface SharedThing {
+  id: string
+  title: string
+  /** Who can take it over. */
+  heirs: readonly { id: string; name: string }[]
+}
+
+/** What becomes of each shared thing, by its id: the id of the player who takes it over, or `DELETED`. */
+export type Decisions = ReadonlyMap<string, string>
+
+/** Decides that a shared thing is deleted with the account. */
+export const DELETED = 'delete'
+
+/** The shared things of a plugin. A player whose account ends decides about each. */
+export interface SharedThings {
+  of(playerId: string): Promise<SharedThing[]>
+  /**
+   * Hands over what is decided so, in the transaction that ends the account. Everything else is deleted by the cleanups.
+   *
+   * @param decisions null when nobody can decide: then all is deleted
+   * @returns a function that notifies every node; it is called after the transaction
+   * @throws InvalidRequest from `undecided` or `notTaken`; then nothing is changed
+   */
+  settle(em: SqlEntityManager, playerId: string, decisions: Decisions | null): Promise<() => Promise<unknown>>
+}
+
+/** The name of the form's field about a shared thing. */
+export const fieldOf = (id: string): string => `shared-${id}`
+
+/** Reads the decisions of a form. */
+export const decisionsOf = (fields: Record<string, unknown>): Decisions =>
+  new Map(
+    Object.entries(fields)
+      .filter(([name, value]) => name.startsWith(fieldOf('')) && typeof value === 'string' && value !== '')
+      .map(([name, value]) => [name.slice(fieldOf('').length), String(value)]),
+  )
+
+/** The error for shared things about which nothing is decided. */
+export function undecided(things: readonly Pick<SharedThing, 'id' | 'title'>[]): Error {
+  const message = `Nothing was deleted: say what becomes of ${titlesOf(things)}.`
+  return new InvalidRequest(message).with({
+    details: things.map(({ id }) => detail(id, 'Hand it over, or delete it.')),
+  })
+}
+
+/** The error for a player who does not take over a thing. @param reason a sentence */
+export const notTaken = ({ id }: Pick<SharedThing, 'id'>, reason: string): Error =>
+  new InvalidRequest(`Nothing was deleted. ${reason}`).with({ details: [detail(id, reason)] })
+
+const detail = (id: string, message: string): ErrorDetail => ({ path: fieldOf(id), message })
+
+function titlesOf(things: readonly Pick<SharedThing, 'title'>[]): string {
+  const titles = things.map(({ title }) => title)
+  const last = titles.pop() ?? ''
+  return titles.length === 0 ? last : `${titles.join(', ')} and ${last}`
+}
