@@ -98,9 +98,14 @@ for (const bus of ['local', 'ipc'] as const) {
     const [ada, bob] = [await enter(await platform.signUp(), 'lobby'), await enter(await platform.signUp(), 'lobby')]
     bob.state.set('level', 4)
     bob.presence({ ready: true })
+    const counted = [ada, bob].map((room) => {
+      const { messages } = record(room)
+      return until(() => messages.includes(2))
+    })
     ada.send('count')
     ada.send('count')
     await until(() => ada.state.get('level') === 4 && ada.players[1]?.data)
+    await Promise.all(counted)
     const [first, second] = [record(ada), record(bob)]
     const ids = [ada.me.id, bob.me.id]
     ada.send('n', 1)
