@@ -3,7 +3,7 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import { NotFound } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
-import type { Game } from '../games/index.ts'
+import { type Game, holdOwners } from '../games/index.ts'
 import type { Base } from './draft-files.ts'
 import { DraftFile, DraftRow } from './entities.ts'
 import { STORED_KIND } from './stored-bytes.ts'
@@ -83,7 +83,8 @@ export class DraftStore {
         if (row.baseDeployId !== base.deployId) {
           await em.nativeUpdate(DraftRow, { gameId: game.id }, { baseDeployId: base.deployId })
         }
-        const ownerId = await this.#holdOwner(em, game)
+        const ownerId = (await holdOwners(em, this.#parts.db, [game.id])).get(game.id)
+        if (ownerId === undefined) throw new NotFound('game')
         const draft = {
           em,
           game,
@@ -157,15 +158,6 @@ export class DraftStore {
     if (!file?.sha256) return
     const blobs = [{ sha256: file.sha256, bytes: file.size }]
     await this.#parts.quotas.remove(em, ownerId, { kind: STORED_KIND, blobs })
-  }
-
-  /** Reads the owner of a game, which no transaction changes meanwhile. @throws NotFound */
-  async #holdOwner(em: SqlEntityManager, { id }: Game): Promise<string> {
-    const lock = this.#parts.db.dialect === 'postgres' ? ' for key share' : ''
-    const sql = `select owner_id as "ownerId" from games where id = ?${lock}`
-    const [row] = await em.execute<{ ownerId: string }[]>(sql, [id])
-    if (!row) throw new NotFound('game')
-    return row.ownerId
   }
 
   /** Locks the row of a draft, which is inserted if it is absent. */

@@ -72,10 +72,10 @@ export {
   DELETED,
   type Decisions,
   notTaken,
-  type SharedThing,
-  type SharedThings,
+  type SharedContent,
+  type SharedItem,
   undecided,
-} from './players/shared-things.ts'
+} from './players/shared-content.ts'
 export { SettingsHeader } from './settings/header.ts'
 
 declare module 'fastify' {

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { formatBytes } from '../../core/pages/index.ts'
 import { QuotaAccount, QuotaOverride, SharedBlob, StoredBytes } from './entities.ts'
 import { QuotaExceeded } from './errors.ts'
-import { moveGame, tallyOfGame } from './game-bytes.ts'
+import { moveGame, tallyOfGame } from './game-usage.ts'
 import { PlayerLimitsStore } from './player-limits.ts'
 import type { QuotaLimits, QuotaName, Quotas as QuotaUse, StoredThing, Usage } from './schemas.ts'
 import {

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import { TtlCache } from '../../core/data/ttl-cache.ts'
 import { Conflict, isPlatformError } from '../../core/errors.ts'
+import { holdOwners } from '../games/index.ts'
 import { QuotaExceeded, type StoredKind } from '../quotas/index.ts'
 import { addToTotals, recountTotal } from './totals.ts'
 
@@ -105,26 +105,6 @@ export class OwnerQuota {
     })
     return found.length
   }
-}
-
-/**
- * Returns the owners of games, none of which changes until the transaction ends. A permanently deleted game has none.
- *
- * @param gameIds also repeated
- */
-export async function holdOwners(
-  em: SqlEntityManager,
-  { dialect }: Pick<FastifyInstance['db'], 'dialect'>,
-  gameIds: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
-  const ids = [...new Set(gameIds)]
-  if (ids.length === 0) return new Map()
-  const rows = await em.execute<{ id: string; ownerId: string }[]>(
-    `select id, owner_id as "ownerId" from games where id in (${ids.map(() => '?').join(', ')})
-     order by id${dialect === 'postgres' ? ' for key share' : ''}`,
-    ids,
-  )
-  return new Map(rows.map(({ id, ownerId }) => [id, ownerId]))
 }
 
 interface SavesOfGame {

@@ -1,8 +1,9 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import { deleteInBatches } from '../../core/data/database.ts'
+import { holdOwners } from '../games/index.ts'
 import { SaveRow, SaveUsage, SaveVersion } from './entities.ts'
-import { holdOwners, STORED_KIND } from './owner-quota.ts'
+import { STORED_KIND } from './owner-quota.ts'
 import { addToTotals, removeTotal } from './totals.ts'
 
 /** The job that deletes the saves of a permanently deleted game, which can be many millions. */

@@ -7,8 +7,8 @@ import {
   DELETED,
   type Decisions,
   notTaken,
-  type SharedThing,
-  type SharedThings,
+  type SharedContent,
+  type SharedItem,
   undecided,
 } from '../../oauth-idp/index.ts'
 import { recordActivity } from '../activity/record.ts'
@@ -29,7 +29,7 @@ interface HandOverContext {
  * Hands games over without an offer: when the account of the owner ends, and by the staff when it is disabled. What a
  * game stores counts for the new owner whatever the quota of storage; the number of games is limited as ever.
  */
-export class HandOver implements SharedThings {
+export class HandOver implements SharedContent {
   readonly #parts: GamesParts
   readonly #games: GameLookup
   readonly #context: HandOverContext
@@ -41,26 +41,26 @@ export class HandOver implements SharedThings {
   }
 
   /** Lists the games of a player that others make, with the makers who can take each over. */
-  async of(playerId: string): Promise<SharedThing[]> {
-    const rows = await this.#parts.db.query<{ id: string; title: string; suspended: number; heir: string | null }>(
+  async of(playerId: string): Promise<SharedItem[]> {
+    const rows = await this.#parts.db.query<{ id: string; title: string; suspended: number; successor: string | null }>(
       `select g.id, g.title, case when g.suspended_at is null then 0 else 1 end as suspended,
-         case when p.disabled = ? then null else p.id end as heir
+         case when p.disabled = ? then null else p.id end as successor
        from games g join game_members m on m.game_id = g.id join players p on p.id = m.player_id
        where g.owner_id = ? and g.deleted_at is null and m.role = 'maker' order by g.id, p.id`,
       [true, playerId],
     )
-    const heirsOf = await this.#context.members.people(rows.flatMap(({ heir }) => heir ?? []))
-    const things = new Map<string, SharedThing & { heirs: Person[] }>()
-    for (const { id, title, suspended, heir } of rows) {
-      const thing = things.get(id) ?? { id, title, heirs: [] }
-      things.set(id, thing)
-      const person = heir && !suspended && heirsOf.get(heir)
-      if (person) thing.heirs.push(person)
+    const successorsOf = await this.#context.members.people(rows.flatMap(({ successor }) => successor ?? []))
+    const items = new Map<string, SharedItem & { successors: Person[] }>()
+    for (const { id, title, suspended, successor } of rows) {
+      const item = items.get(id) ?? { id, title, successors: [] }
+      items.set(id, item)
+      const person = successor && !suspended && successorsOf.get(successor)
+      if (person) item.successors.push(person)
     }
-    return [...things.values()]
+    return [...items.values()]
   }
 
-  /** Hands over the games of a player whose account ends, as that player has decided. @throws as `SharedThings` */
+  /** Hands over the games of a player whose account ends, as that player has decided. @throws as `SharedContent` */
   async settle(em: SqlEntityManager, playerId: string, decisions: Decisions | null): Promise<() => Promise<unknown>> {
     const announcements: (() => Promise<unknown>)[] = []
     const open: { id: string; title: string }[] = []

@@ -16,7 +16,7 @@ import {
 import type { GameLookup, GamesParts } from '../game-lookup.ts'
 import type { Game } from '../schemas.ts'
 import { GameInvitation } from './entities.ts'
-import { letterOf } from './letters.ts'
+import { invitationMail } from './invitation-mail.ts'
 import type { HeldGame, Members } from './members.ts'
 import { type GameRole, type MemberRole, roleOf } from './roles.ts'
 import type { FoundPlayer, Invitation, NewInvitation, Person } from './schemas.ts'
@@ -119,7 +119,7 @@ export class MemberInvitations {
       revokedAt: null,
       declinedAt: null,
     }
-    const letter = letterOf({ from, game, role, url: this.#url(id), siteName: site.name, isForOne: !invited })
+    const letter = invitationMail({ from, game, role, url: this.#url(id), siteName: site.name, isForOne: !invited })
     await db.transaction((em) =>
       this.#members.hold(em, game.id, async (_em, held) => {
         if (invited) mustBeNew(invited.id, held, role, invited.name)

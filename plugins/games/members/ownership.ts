@@ -77,3 +77,23 @@ export class Ownership {
     await this.#games.announce(game)
   }
 }
+
+/**
+ * Returns the owners of games, none of which changes until the caller's transaction ends. A permanently deleted game has none.
+ *
+ * @param gameIds also repeated
+ */
+export async function holdOwners(
+  em: SqlEntityManager,
+  { dialect }: Pick<GamesParts['db'], 'dialect'>,
+  gameIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = [...new Set(gameIds)]
+  if (ids.length === 0) return new Map()
+  const rows = await em.execute<{ id: string; ownerId: string }[]>(
+    `select id, owner_id as "ownerId" from games where id in (${ids.map(() => '?').join(', ')})
+     order by id${dialect === 'postgres' ? ' for key share' : ''}`,
+    ids,
+  )
+  return new Map(rows.map(({ id, ownerId }) => [id, ownerId]))
+}

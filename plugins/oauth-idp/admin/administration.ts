@@ -15,7 +15,7 @@ import type { OneTimeTokens } from '../players/one-time-tokens.ts'
 import type { Players } from '../players/players.ts'
 import { roleOf } from '../players/profile.ts'
 import type { Player } from '../players/schemas.ts'
-import type { Decisions } from '../players/shared-things.ts'
+import type { Decisions } from '../players/shared-content.ts'
 
 interface AdministrationContext {
   db: Database
@@ -245,7 +245,7 @@ export class Administration {
   /**
    * Deletes an account permanently.
    *
-   * @param decisions what becomes of the things that others use as well
+   * @param decisions what becomes of what others use as well
    * @throws as `AccountDeletion.remove`
    */
   async remove(id: string, decisions: Decisions, by = PROGRAM): Promise<void> {

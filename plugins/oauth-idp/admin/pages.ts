@@ -5,14 +5,14 @@ import { invalidField } from '../../../core/errors.ts'
 import { actorOf, adminPage, callerOf, staffPage } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { type PageOptions, renderPage } from '../../../core/pages/index.ts'
-import { decisionsOf } from '../players/shared-things.ts'
+import { decisionsOf } from '../players/shared-content.ts'
 import { InvitationsPage } from './invitations-page.ts'
 import { PlayerPage } from './player-page.ts'
 import { PlayersPage } from './players-page.ts'
 import { mustBeAnother, mustBeBelow, roleOf } from './rules.ts'
 
 const Params = Type.Object({ id: Type.String() })
-/** The fields about what others use as well have names of their own (players/shared-things.ts). */
+/** The fields about what others use as well have names of their own (players/shared-content.ts). */
 const Deletion = Type.Object(
   { confirm: Type.Optional(Type.String({ maxLength: 100 })) },
   { additionalProperties: Type.String({ maxLength: 30 }) },
@@ -79,7 +79,7 @@ export const adminPages: Routes = async (app) => {
           player,
           isMe,
           viewerRole: roleOf(request),
-          sharedThings: await app.identity.deletion.sharedThingsOf(player.id),
+          sharedContent: await app.identity.deletion.sharedContentOf(player.id),
         }),
       })
     },

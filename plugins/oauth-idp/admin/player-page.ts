@@ -15,8 +15,8 @@ import {
   Timestamp,
   type View,
 } from '../../../core/pages/index.ts'
-import type { SharedThing } from '../players/shared-things.ts'
-import { SharedThingsFields } from '../players/shared-things-fields.ts'
+import type { SharedItem } from '../players/shared-content.ts'
+import { SharedContentFields } from '../players/shared-content-fields.ts'
 import type { ManagedPlayer } from './administration.ts'
 import { pathOf, State } from './players-page.ts'
 
@@ -26,7 +26,7 @@ interface PlayerPageProps {
   /** The role of the viewer. */
   viewerRole: Role
   /** What others use as well, about which is decided before the account ends. */
-  sharedThings: readonly SharedThing[]
+  sharedContent: readonly SharedItem[]
 }
 
 const ROLES = [
@@ -35,7 +35,7 @@ const ROLES = [
   { value: 'admin', label: 'Administrator' },
 ]
 
-export function PlayerPage({ player, isMe, viewerRole, sharedThings }: PlayerPageProps): View {
+export function PlayerPage({ player, isMe, viewerRole, sharedContent }: PlayerPageProps): View {
   const { id, name, email, emailVerified, imageUrl, createdAt, disabled, trusted, role, isGuest } = player
   const administers = viewerRole === 'admin'
   const post = (step: string) => `/admin/players/${id}/${step}`
@@ -91,7 +91,7 @@ export function PlayerPage({ player, isMe, viewerRole, sharedThings }: PlayerPag
               html`<${Section} layout="side" title="Delete" description="For good: the account, its sessions, tokens and picture.">
               <${Card}><${Confirm} label="Delete player" action=${post('delete')} submit=${`Delete ${name}`}>
                 <p>This can't be undone. To lock a player out and keep the account, disable it.</p>
-                <${SharedThingsFields} things=${sharedThings} />
+                <${SharedContentFields} items=${sharedContent} />
                 <${Field} label=${`Type ${id.slice(-6)}, the end of the player id, to confirm`} name="confirm" required autocomplete="off" mono />
               <//><//>
             <//>`

@@ -15,7 +15,7 @@ import { lockAccount, lockAdmins } from './caller-check.ts'
 import { DataExport } from './data-export.ts'
 import { OneTimeToken, PlayerRow } from './entities.ts'
 import type { Players } from './players.ts'
-import type { Decisions, SharedThing, SharedThings } from './shared-things.ts'
+import type { Decisions, SharedContent, SharedItem } from './shared-content.ts'
 
 interface AccountDeletionContext {
   db: Database
@@ -43,7 +43,7 @@ export class AccountDeletion {
   /** The cleanups of a deleted account. Plugins add theirs. */
   readonly cleanups: Cleanup[] = []
   /** What others use as well. Plugins add theirs. */
-  readonly shared: SharedThings[] = []
+  readonly shared: SharedContent[] = []
 
   constructor(context: AccountDeletionContext) {
     this.#context = context
@@ -83,7 +83,7 @@ export class AccountDeletion {
   }
 
   /** Returns what others use as well, about which the player decides. */
-  async sharedThingsOf(playerId: string): Promise<SharedThing[]> {
+  async sharedContentOf(playerId: string): Promise<SharedItem[]> {
     return (await Promise.all(this.shared.map((shared) => shared.of(playerId)))).flat()
   }
 
@@ -92,7 +92,7 @@ export class AccountDeletion {
    * Data of plugins is deleted in the same transaction (`cleanups`); `player.deleted` is for their caches.
    *
    * @param options `condition`: checked in that transaction; when it does not hold, the account stays. `decisions`: what
-   *   becomes of the things that others use as well; null deletes them all
+   *   becomes of what others use as well; null deletes them all
    * @throws NotFound, LastAdmin; InvalidRequest while something is not decided
    */
   async remove(playerId: string, { condition, decisions = new Map() }: DeletionOptions = {}): Promise<void> {

@@ -15,8 +15,8 @@ import {
 import type { FormProblem } from '../form-problems.ts'
 import { LARGEST } from '../players/avatar-image.ts'
 import type { Player } from '../players/schemas.ts'
-import type { SharedThing } from '../players/shared-things.ts'
-import { SharedThingsFields } from '../players/shared-things-fields.ts'
+import type { SharedItem } from '../players/shared-content.ts'
+import { SharedContentFields } from '../players/shared-content-fields.ts'
 import { NewPasswordField } from '../players/sign-in-page.ts'
 import { type SettingsEntry, SettingsHeader } from './header.ts'
 
@@ -36,7 +36,7 @@ interface AccountPageProps {
   minLength: number
   canUpgrade: boolean
   /** What others use as well, about which the player decides before the account ends. */
-  sharedThings: readonly SharedThing[]
+  sharedContent: readonly SharedItem[]
   refused?: Refused | undefined
 }
 
@@ -150,13 +150,13 @@ const FirstAddress = ({ refused, problem }: PartProps): View => html`
     <//>
   <//>`
 
-const Deletion = ({ player, hasPassword, sharedThings, problem }: PartProps): View => html`
+const Deletion = ({ player, hasPassword, sharedContent, problem }: PartProps): View => html`
   <${Section} layout="side" title="Delete" description="For good, and at once. Download your data first.">
     <${Card}>
       ${problem?.message && html`<${Notice} tone="error">${problem.message}<//>`}
       <${Confirm} label=${player.isGuest ? 'Delete this guest' : 'Delete account'} action="/settings/delete" submit="Delete for good" open=${problem !== undefined}>
         <p>This deletes your account, sessions, tokens and picture. Games keep data under your player id, without your name.</p>
-        <${SharedThingsFields} things=${sharedThings} errors=${problem?.fields} />
+        <${SharedContentFields} items=${sharedContent} errors=${problem?.fields} />
         ${
           hasPassword
             ? html`<${Field} label="Password, to confirm" name="password" id="delete-password" type="password" required autocomplete="current-password"

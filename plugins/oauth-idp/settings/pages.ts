@@ -11,7 +11,7 @@ import { formProblemOf } from '../form-problems.ts'
 import { LARGEST } from '../players/avatar-image.ts'
 import { fieldError } from '../players/profile.ts'
 import { renderMailSent } from '../players/recovery-pages.ts'
-import { decisionsOf } from '../players/shared-things.ts'
+import { decisionsOf } from '../players/shared-content.ts'
 import { AccountPage, type Refused } from './account-page.ts'
 
 const signedIn = { config: { auth: 'session', page: true }, constraints: { origin: 'portal' } } as const
@@ -19,7 +19,7 @@ const signedIn = { config: { auth: 'session', page: true }, constraints: { origi
 const PICTURE = { maxBytes: LARGEST.bytes + 64 * 1024 }
 const Text = Type.Optional(Type.String({ maxLength: 4096 }))
 
-/** The fields about what others use as well have names of their own (players/shared-things.ts). */
+/** The fields about what others use as well have names of their own (players/shared-content.ts). */
 const Deletion = Type.Object(
   { password: Text, confirm: Text },
   { additionalProperties: Type.String({ maxLength: 30 }) },
@@ -206,7 +206,7 @@ export const settingsPages: Routes = async (app) => {
         hasPassword: await passwords.has(playerId),
         minLength: config.passwordMinLength,
         canUpgrade: players.signUpIsOpen,
-        sharedThings: await deletion.sharedThingsOf(playerId),
+        sharedContent: await deletion.sharedContentOf(playerId),
         refused,
       }),
     })

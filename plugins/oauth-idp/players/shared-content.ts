@@ -2,22 +2,22 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import { type ErrorDetail, InvalidRequest } from '../../../core/errors.ts'
 
 /** Something of a player that others use as well, such as a game with several makers. */
-export interface SharedThing {
+export interface SharedItem {
   id: string
   title: string
   /** Who can take it over. */
-  heirs: readonly { id: string; name: string }[]
+  successors: readonly { id: string; name: string }[]
 }
 
-/** What becomes of each shared thing, by its id: the id of the player who takes it over, or `DELETED`. */
+/** What becomes of each shared item, by its id: the id of the player who takes it over, or `DELETED`. */
 export type Decisions = ReadonlyMap<string, string>
 
-/** Decides that a shared thing is deleted with the account. */
+/** Decides that a shared item is deleted with the account. */
 export const DELETED = 'delete'
 
-/** The shared things of a plugin. A player whose account ends decides about each. */
-export interface SharedThings {
-  of(playerId: string): Promise<SharedThing[]>
+/** The shared content of a plugin. A player whose account ends decides about each. */
+export interface SharedContent {
+  of(playerId: string): Promise<SharedItem[]>
   /**
    * Hands over what is decided so, in the transaction that ends the account. Everything else is deleted by the cleanups.
    *
@@ -28,7 +28,7 @@ export interface SharedThings {
   settle(em: SqlEntityManager, playerId: string, decisions: Decisions | null): Promise<() => Promise<unknown>>
 }
 
-/** The name of the form's field about a shared thing. */
+/** The name of the form's field about a shared item. */
 export const fieldOf = (id: string): string => `shared-${id}`
 
 /** Reads the decisions of a form. */
@@ -39,22 +39,22 @@ export const decisionsOf = (fields: Record<string, unknown>): Decisions =>
       .map(([name, value]) => [name.slice(fieldOf('').length), String(value)]),
   )
 
-/** The error for shared things about which nothing is decided. */
-export function undecided(things: readonly Pick<SharedThing, 'id' | 'title'>[]): Error {
-  const message = `Nothing was deleted: say what becomes of ${titlesOf(things)}.`
+/** The error for shared items about which nothing is decided. */
+export function undecided(items: readonly Pick<SharedItem, 'id' | 'title'>[]): Error {
+  const message = `Nothing was deleted: say what becomes of ${titlesOf(items)}.`
   return new InvalidRequest(message).with({
-    details: things.map(({ id }) => detail(id, 'Hand it over, or delete it.')),
+    details: items.map(({ id }) => detail(id, 'Hand it over, or delete it.')),
   })
 }
 
-/** The error for a player who does not take over a thing. @param reason a sentence */
-export const notTaken = ({ id }: Pick<SharedThing, 'id'>, reason: string): Error =>
+/** The error for a player who does not take over an item. @param reason a sentence */
+export const notTaken = ({ id }: Pick<SharedItem, 'id'>, reason: string): Error =>
   new InvalidRequest(`Nothing was deleted. ${reason}`).with({ details: [detail(id, reason)] })
 
 const detail = (id: string, message: string): ErrorDetail => ({ path: fieldOf(id), message })
 
-function titlesOf(things: readonly Pick<SharedThing, 'title'>[]): string {
-  const titles = things.map(({ title }) => title)
+function titlesOf(items: readonly Pick<SharedItem, 'title'>[]): string {
+  const titles = items.map(({ title }) => title)
   const last = titles.pop() ?? ''
   return titles.length === 0 ? last : `${titles.join(', ')} and ${last}`
 }

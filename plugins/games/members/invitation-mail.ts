@@ -14,7 +14,10 @@ interface Invited {
 }
 
 /** Writes the mail about an invitation: who invites to what. The subject is one line. */
-export function letterOf({ from, game, role, url, siteName, isForOne }: Invited): { subject: string; text: string } {
+export function invitationMail({ from, game, role, url, siteName, isForOne }: Invited): {
+  subject: string
+  text: string
+} {
   const what = role === 'maker' ? `make ${game.title} together` : `test ${game.title}`
   return {
     subject: `${from} invites you to ${what} · ${siteName}`.replace(/\s+/g, ' '),
