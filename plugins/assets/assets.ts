@@ -8,7 +8,7 @@ import { Conflict, InvalidRequest, NotFound } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { visibleText } from '../../core/visible-text.ts'
 import { assertRoom } from '../../drivers/storage/interface.ts'
-import { recordActivity } from '../games/index.ts'
+import { ownerAndMakersOf, recordActivity } from '../games/index.ts'
 import { AssetStore, type AssetsParts } from './asset-store.ts'
 import { Changes } from './changes.ts'
 import { Clips } from './clips.ts'
@@ -63,6 +63,10 @@ export class Assets extends AssetStore {
       get: (idOrSlug) => this.get(idOrSlug),
       mustOwn: (playerId, idOrSlug) => this.mustOwn(playerId, idOrSlug),
       announce: (assetId) => parts.events.emit('asset.changed', { assetId }),
+      makerIds: async (em, id) => {
+        const row = await em.findOne(AssetRow, { id }, { fields: ['gameId'] })
+        return row?.gameId ? ownerAndMakersOf(em, row.gameId) : []
+      },
     })
   }
 

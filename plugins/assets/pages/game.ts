@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import Type from 'typebox'
 import { callerOf } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
-import { Button, EmptyState, Grid, html, Pagination, renderPage, type View } from '../../../core/pages/index.ts'
+import { Button, EmptyState, Grid, html, Pagination, renderPage, Stack, type View } from '../../../core/pages/index.ts'
 import { dashboardHeader, type Game } from '../../games/index.ts'
 import type { AssetRecord } from '../record.ts'
 import { AssetQuery } from '../schemas.ts'
@@ -58,8 +58,8 @@ function gameAssets(app: FastifyInstance, game: Game, { assets, nextCursor, owne
         ? html`<${EmptyState} title="No assets yet" action=${{ href: upload, label: 'Upload the first' }}>
             <p>Models, pictures and sounds that everybody who makes this game may see and change. Uploaded one already? Choose the game on its page, under <em>Edit</em>.</p>
           <//>`
-        : html`<p class="soft">Everybody who makes this game sees and changes these. What they store counts for the player who uploaded them.</p>
-          <${Grid}>${assets.map((asset) => assetCard(asset, owners.get(asset.ownerId)))}<//>`
+        : html`<${Stack}><p class="soft">Everybody who makes this game sees and changes these. What they store counts for the player who uploaded them.</p>
+          <${Grid}>${assets.map((asset) => assetCard(asset, owners.get(asset.ownerId)))}<//><//>`
     }
     <${Pagination} label="Assets" next=${nextCursor && `${path}?cursor=${nextCursor}`} first=${cursor && path} />`
 }

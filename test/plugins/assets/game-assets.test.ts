@@ -185,6 +185,21 @@ t.test('the assets of a game outlive it, and stay with their owners', async (t) 
   t.equal((await makersProgram.get(`/api/assets/${rock.id}`)).status, 404)
 })
 
+t.test('a moderator decides about no asset of a game that the moderator makes', async (t) => {
+  const { app, maker, other, game, program } = await team(t)
+  const rock = await upload(program, await sheet(3), { title: 'Rock', visibility: 'public', gameId: game.id })
+  for (const { id } of [maker, other]) {
+    await app.db.execute('update players set moderator = ? where id = ?', [true, id])
+  }
+  t.equal((await maker.submit('/admin/assets/rock/suspend', { reason: 'Stolen.' })).status, 403)
+  t.equal((await other.submit('/admin/assets/rock/suspend', { reason: 'Stolen.' })).status, 303)
+  t.equal((await maker.submit('/admin/assets/rock/lift', {})).status, 403)
+  t.match(await maker.get(`/api/assets/${rock.body.id}`), { status: 200, body: { suspended: { reason: 'Stolen.' } } })
+  t.match((await maker.get('/assets/rock')).text, /Stolen\./)
+  t.notMatch((await maker.get('/assets/rock')).text, /Your answer/)
+  t.equal((await other.get(`/api/assets/${rock.body.id}`)).status, 451)
+})
+
 t.test('a transfer of the game leaves its assets, and what they count, with their owners', async (t) => {
   const { app, owner, maker, game, program, makersProgram } = await team(t)
   const { body: rock } = await upload(program, await sheet(3), { title: 'Rock', gameId: game.id })
