@@ -63,6 +63,7 @@ const AROUND: Record<string, string> = {
   'plugins/games/members/hand-over.ts': 'It changes the games of an owner whose account ends, or is disabled.',
   'plugins/games/members/invitations.ts': 'The key of the invitation is checked first, and whom it is for.',
   'plugins/games/members/members.ts': CHANGES,
+  'plugins/games/members/ownership.ts': LOCK,
   'plugins/games/pages/hand-over.ts': STAFF,
   'plugins/games/pages/host.ts': STAFF,
   'plugins/games/pages/public.ts': CHECKED,
