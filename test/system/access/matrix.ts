@@ -357,7 +357,7 @@ POST   /games/:slug/team/remove                        400  303  404  404  404  
 POST   /games/:slug/team/transfer                      400  303  404  404  404  404  404  403  404  404
 POST   /games/:slug/team/transfer/end                  404  303  404  404  404  404  404  404  404  404
 POST   /games/:slug/team/transfer/accept               404  303  404  404  404  404  404  404  404  404
-GET    /invitations/:id/:key                           404  303  404  404  404  404  404  404  404  404
+GET    /invitations/:id/:key                           404  404  404  404  404  404  404  404  404  404
 POST   /invitations/:id/:key                           404  303  404  404  404  404  404  404  404  404
 POST   /invitations/:id/:key/decline                   404  303  404  404  404  404  404  404  404  404
 POST   /games/:slug/settings/media                     400  303  404  404  404  404  404  400  404  404
