@@ -81,7 +81,7 @@ export function assetPage(
     <${DescriptionList} items=${facts} />
     ${isAdmin && curated(asset, curation)}
     ${moderates && html`<${Button} small href=${`/admin/assets/${asset.slug}/suspend`}>Suspend<//>`}
-    ${!owned && html`<${ThingLinks} site=${app.site} kind="asset" id=${asset.slug} />`}
+    ${!made && html`<${ThingLinks} site=${app.site} kind="asset" id=${asset.slug} />`}
   <//>`
   return html`
     <${PageHeader} title=${asset.title} crumbs=${[{ label: 'Assets', href: '/assets' }]} chips=${chips}

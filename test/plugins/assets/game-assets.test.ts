@@ -188,9 +188,7 @@ t.test('the assets of a game outlive it, and stay with their owners', async (t) 
 t.test('a moderator decides about no asset of a game that the moderator makes', async (t) => {
   const { app, maker, other, game, program } = await team(t)
   const rock = await upload(program, await sheet(3), { title: 'Rock', visibility: 'public', gameId: game.id })
-  for (const { id } of [maker, other]) {
-    await app.db.execute('update players set moderator = ? where id = ?', [true, id])
-  }
+  for (const { id } of [maker, other]) await app.identity.administration.setRole(id, 'moderator')
   t.equal((await maker.submit('/admin/assets/rock/suspend', { reason: 'Stolen.' })).status, 403)
   t.equal((await other.submit('/admin/assets/rock/suspend', { reason: 'Stolen.' })).status, 303)
   t.equal((await maker.submit('/admin/assets/rock/lift', {})).status, 403)
