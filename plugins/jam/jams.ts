@@ -35,7 +35,7 @@ const CATEGORIES = ['Overall', 'Fun', 'Looks']
 const ROOMS_MS = 2000
 
 /** Joins names: `A`, `A and B`, `A, B, and C`. */
-const allOf = new Intl.ListFormat('en')
+const allOf = new Intl.ListFormat('en-GB')
 
 type StateKey = 'title' | 'theme' | 'categories' | 'submissionsOpen' | 'votingOpen' | 'revealed'
 

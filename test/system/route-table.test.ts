@@ -339,7 +339,7 @@ POST   /games/:slug/team/remove                  portal  session page
 POST   /games/:slug/team/transfer                portal  session page
 POST   /games/:slug/team/transfer/end            portal  session page
 POST   /games/:slug/team/transfer/accept         portal  session page
-GET    /invitations/:id/:key                     portal  session page
+GET    /invitations/:id/:key                     portal  optional page
 POST   /invitations/:id/:key                     portal  session page
 POST   /invitations/:id/:key/decline             portal  session page
 POST   /games/:slug/integrate/secret             portal  session page
@@ -366,6 +366,7 @@ GET    /live/games/:slug/code                    portal  session
 GET    /api/deploy/:deployId/bundle              portal  none
 PUT    /api/deploy/:deployId/bundle              portal  none
 PUT    /api/deploy/:deployId/files/:sha256       portal  none
+GET    /games/:slug/assets                       portal  session page
 GET    /games/:slug/deploys                      portal  session page
 POST   /games/:slug/deploys/:deployId/rollback   portal  session page
 

@@ -177,7 +177,7 @@ function deploysPage(
     ${dashboardHeader(app, game, path, first && html`<${Button} kind="act" href=${`/games/${game.slug}`}>Play<//>`)}
     ${step !== null && html`<${StepIndicator} label="Publish a game" steps=${NEW_GAME_STEPS} current=${step} />`}
     <${Section} title=${never ? 'Publish the first build' : 'Publish another build'}
-      description="Zip the folder with your index.html. All files go live at the same instant. Players in the game keep their build.">
+      description="Zip the folder with your index.html, or choose one HTML file. All files go live at the same instant. Players in the game keep their build.">
       ${uploadForm(path)}
     <//>
     ${history}
@@ -186,15 +186,21 @@ function deploysPage(
     <//>`
 }
 
-/** The form works without a script. The script adds drag and drop and progress. */
+/**
+ * The form works without a script. The script adds drag and drop and progress. The server reads only the fields before
+ * the file.
+ */
 const uploadForm = (path: string): View => html`
   <${Form} id="upload-archive" action=${path} multipart submit="Publish">
     <${Field} label="Message" name="message" required=${false} maxlength=${500} autocomplete="off" />
-    <${Field} label="Room script" name="room" required=${false} maxlength=${512} autocomplete="off"
-      hint=${html`The path of a room script in the archive, if it has one that its <code>gameyard.json</code> does not name.`} />
+    <details class="more">
+      <summary>The archive has a room script</summary>
+      <${Field} label="Room script" name="room" required=${false} maxlength=${512} autocomplete="off"
+        hint=${html`Its path in the archive, where <code>gameyard.json</code> does not name it.`} />
+    </details>
     <div class="drop">
-      <${Field} label="Zip archive" name="archive" type="file" accept=".zip,application/zip,.html,.htm,text/html" required
-        hint=${html`Or one HTML file that is the whole game. The server skips files such as <code>.git</code>, <code>.env</code>, <code>node_modules</code>, and the paths in <code>.gameyardignore</code>.`} />
+      <${Field} label="Zip archive or HTML file" name="archive" type="file" accept=".zip,application/zip,.html,.htm,text/html" required
+        hint=${html`An HTML file is the whole game. Of an archive the server skips files such as <code>.git</code>, <code>.env</code>, <code>node_modules</code>, and the paths in <code>.gameyardignore</code>.`} />
     </div>
     <div class="progress" hidden>
       <progress max="1" value="0" aria-label="Upload"></progress>

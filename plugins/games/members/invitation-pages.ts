@@ -6,6 +6,7 @@ import {
   Button,
   Card,
   type Content,
+  Field,
   Form,
   html,
   PageHeader,
@@ -20,6 +21,7 @@ import { isNew, type ReceivedInvitation } from './invitations.ts'
 import type { GameRole, MemberRole } from './roles.ts'
 
 const constraints = { origin: 'portal' } as const
+const open = { config: { auth: 'optional', page: true, secretPath: true }, constraints } as const
 const secret = { config: { auth: 'session', page: true, secretPath: true }, constraints } as const
 const Link = Type.Object({ id: Type.String({ maxLength: 30 }), key: Type.String({ maxLength: 100 }) })
 
@@ -27,17 +29,19 @@ const Link = Type.Object({ id: Type.String({ maxLength: 30 }), key: Type.String(
 export const invitationPages: Routes = async (app) => {
   const { members, memberInvitations: invitations } = app.games
 
-  app.get('/invitations/:id/:key', { ...secret, schema: { params: Link } }, async (request, reply) => {
-    const { playerId, viewer } = callerOf(request)
+  app.get('/invitations/:id/:key', { ...open, schema: { params: Link } }, async (request, reply) => {
+    const viewer = request.principal?.viewer
     const { id, key } = request.params
-    const { game, row } = await invitations.find(playerId, id, key)
+    const { game, row } = await invitations.find(viewer?.id ?? null, id, key)
     const owner = (await members.people([game.ownerId])).get(game.ownerId)
-    const before = app.games.roleOf(playerId, game)
-    reply.header('referrer-policy', 'no-referrer')
+    const before = viewer ? app.games.roleOf(viewer.id, game) : null
+    const { players, signUp } = app.identity
+    reply.header('referrer-policy', 'no-referrer').header('cache-control', 'no-store')
     return renderPage(reply, {
       title: `Invitation to ${game.title}`,
       user: viewer,
       narrow: true,
+      head: html`<meta name="robots" content="noindex" />`,
       body: invitationPage({
         game,
         from: owner?.name ?? 'Somebody',
@@ -45,6 +49,9 @@ export const invitationPages: Routes = async (app) => {
         before,
         action: `/invitations/${id}/${key}`,
         isPersonal: row.playerId !== null,
+        visitor: viewer
+          ? null
+          : { signUpIsOpen: players.signUpIsOpen, guests: signUp.takesGuests && !signUp.challenge.isRequired },
       }),
     })
   })
@@ -52,7 +59,7 @@ export const invitationPages: Routes = async (app) => {
   app.post('/invitations/:id/:key', { ...secret, schema: { params: Link } }, async (request, reply) => {
     const { playerId } = callerOf(request)
     const { game, role } = await invitations.accept(playerId, request.params.id, request.params.key)
-    return reply.redirect(role === 'maker' ? `${pathOf(game)}/overview` : pathOf(game), 303)
+    return reply.redirect(role === 'maker' ? `${pathOf(game)}/overview?joined` : pathOf(game), 303)
   })
 
   app.post('/invitations/:id/:key/decline', { ...secret, schema: { params: Link } }, async (request, reply) => {
@@ -88,19 +95,48 @@ interface InvitationProps {
   action: string
   /** Whether it is for the viewer alone, who may decline it. */
   isPersonal: boolean
+  /** How a viewer who is not signed in can come in; null for a player. */
+  visitor: VisitorOptions | null
 }
 
-function invitationPage({ game, from, role, before, action, isPersonal }: InvitationProps): View {
+interface VisitorOptions {
+  signUpIsOpen: boolean
+  /** Whether a name alone is enough. */
+  guests: boolean
+}
+
+function invitationPage({ game, from, role, before, action, isPersonal, visitor }: InvitationProps): View {
   const lede = isNew(before, role)
     ? html`<bdi>${from}</bdi> invites you to ${WORDS[role]}.`
     : `You are in this game already, as its ${before}.`
   return html`<${PageHeader} title=${game.title} lede=${lede} />
     ${
-      isNew(before, role)
-        ? html`<div class="row">
+      visitor
+        ? waysIn(action, visitor)
+        : isNew(before, role)
+          ? html`<div class="row">
             <${Form} action=${action} submit="Join"><//>
             ${isPersonal && html`<${Form} action=${`${action}/decline`} submit="Decline" kind="plain"><//>`}
           </div>`
-        : html`<${Button} href=${before === 'tester' ? pathOf(game) : `${pathOf(game)}/overview`}>Open the game<//>`
+          : html`<${Button} href=${before === 'tester' ? pathOf(game) : `${pathOf(game)}/overview`}>Open the game<//>`
+    }`
+}
+
+/** Every way leads back to the invitation, which is then accepted with one press. */
+function waysIn(path: string, { signUpIsOpen, guests }: VisitorOptions): View {
+  const way = (page: string) => `${page}?returnTo=${encodeURIComponent(path)}`
+  return html`
+    <div class="row">
+      ${signUpIsOpen && html`<${Button} kind="act" href=${way('/sign-up')}>Create an account<//>`}
+      <${Button} kind=${signUpIsOpen ? 'plain' : 'act'} href=${way('/sign-in')}>${signUpIsOpen ? 'I have one: sign in' : 'Sign in'}<//>
+    </div>
+    ${
+      guests &&
+      html`<${Card} title="Only for today?" description="A name is enough. You can turn it into an account later, and stay in the team.">
+        <${Form} action="/guest" submit="Go on as a guest" kind="plain">
+          <input type="hidden" name="returnTo" value=${path} />
+          <${Field} label="Name" name="name" required maxlength=${60} autocomplete="nickname" />
+        <//>
+      <//>`
     }`
 }

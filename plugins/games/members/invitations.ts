@@ -1,6 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import type { SqlEntityManager } from '@mikro-orm/sql'
-import { InvalidRequest, NotFound } from '../../../core/errors.ts'
+import { InvalidRequest, NotFound, Unauthorized } from '../../../core/errors.ts'
 import { cutPage, type PageQuery } from '../../../core/http/pagination.ts'
 import { isId, newId } from '../../../core/ids.ts'
 import { normaliseEmail } from '../../oauth-idp/index.ts'
@@ -239,17 +239,19 @@ export class MemberInvitations {
   }
 
   /**
-   * Finds an invitation for a player who opens its address.
+   * Finds an invitation for a player who opens its address, or for a visitor, who is null.
    *
-   * @throws NotFound for a wrong address; InvitationEnded, InvitationOfAnother
+   * @throws NotFound for a wrong address; InvitationEnded, InvitationOfAnother; Unauthorized for a visitor who opens the
+   *   invitation of one player
    */
-  async find(playerId: string, invitationId: string, key: string): Promise<{ game: Game; row: GameInvitation }> {
+  async find(playerId: string | null, invitationId: string, key: string): Promise<{ game: Game; row: GameInvitation }> {
     if (!isId('inv', invitationId) || !this.#isKeyOf(invitationId, key)) throw new NotFound('invitation')
     const row = await this.#parts.db.em().findOne(GameInvitation, { id: invitationId }, { disableIdentityMap: true })
     if (!row) throw new NotFound('invitation')
     const game = await this.#games.byId(row.gameId)
     if (!game) throw new InvitationEnded('The game of this invitation was deleted.')
     this.#mustBeOpen(row)
+    if (row.playerId && !playerId) throw new Unauthorized('Sign in first.')
     if (row.playerId && row.playerId !== playerId) throw new InvitationOfAnother()
     mustBeApproved(game)
     return { game, row }

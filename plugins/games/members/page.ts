@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import Type from 'typebox'
+import { invalidField, isPlatformError } from '../../../core/errors.ts'
 import { callerOf } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { qrCode, qrPath } from '../../../core/images/qr-code.ts'
@@ -43,7 +44,7 @@ const EARLIER = 'earlier'
 /** The open invitations of a page; see `MOST_OPEN`. */
 const LISTED = 50
 
-/** What the form for invitations sends: `do` is `link` for a link; a script adds `player`, the id of a chosen player. */
+/** What the forms for invitations send: `do` is `link` for a link; a script adds `player`, the id of a chosen player. */
 const Invite = Type.Object({
   role: RoleField,
   do: Type.Optional(Type.String({ maxLength: 10 })),
@@ -103,11 +104,8 @@ export const memberPages: Routes = async (app) => {
       const { slug } = request.params
       const { role, name = '', player, do: wanted } = request.body
       const { playerId } = callerOf(request)
-      const { id } = await invitations.create(
-        playerId,
-        slug,
-        wanted === 'link' ? { role } : { role, ...(await invitedBy({ playerId, slug, name, player })) },
-      )
+      const invited = wanted === 'link' ? {} : await invitedBy({ playerId, slug, name, player })
+      const { id } = await invitations.create(playerId, slug, { role, ...invited }).catch(atFieldOfName)
       return reply.redirect(`${teamOf(slug)}#${id}`, 303)
     },
   )
@@ -177,6 +175,12 @@ export const memberPages: Routes = async (app) => {
       return reply.redirect(teamOf(request.params.slug), 303)
     },
   )
+}
+
+/** The form has one field for names and addresses, and what is wrong stands there. */
+function atFieldOfName(error: unknown): never {
+  const fault = isPlatformError(error) && error.details?.find(({ path }) => path === 'email')
+  throw fault ? invalidField('name', fault.message) : error
 }
 
 type WithCode = Invitation & { code: ReturnType<typeof qrPath> }
@@ -267,30 +271,45 @@ function actionsOf(
   </span>`
 }
 
-const inviteSection = ({ game, path, open, earlier, alone, mail }: InviteProps): View => html`
-  <${Section} layout="side" title="Invite" id="invitations" description="A link is for everybody who opens it and signs in: 20 players within two weeks. An invitation by name is for that player alone.">
-    ${
-      alone &&
-      open.length === 0 &&
-      earlier === null &&
-      html`<${EmptyState} title="You make it alone"><p>Create a link, and send it, or let others scan its code. Players who are here already can be invited by name.</p><//>`
-    }
+const inviteSection = ({ game, path, open, earlier, alone, mail }: InviteProps): View => {
+  const isFirst = alone && open.length === 0 && earlier === null
+  return html`
+  <${Section} layout="side" title="Invite" id="invitations" description="Makers work on the game as you do. Testers play it while it is private.">
     ${open.map((invitation, at) => openInvitation(path, invitation, at))}
     ${earlier && earlierLink(path, earlier)}
-    <${Form} action=${`${path}/invitations`}>
-      <${Choices} legend="What may they do?" name="role" value="maker" options=${[
-        { value: 'maker', label: 'Make', hint: 'Deploy, change settings, boards and media, and see all figures.' },
-        { value: 'tester', label: 'Test', hint: 'Play it while it is private, and its previews.' },
-      ]} />
-      <div class="chooser" data-chooser=${`/api/games/${game.id}/invitations/players`}>
-        ${
-          mail
-            ? html`<${Field} label="Name of a player, or an email address" name="name" hint="Choose somebody who has an account here. To an address goes a link for one player." maxlength=${254} autocomplete="off" />`
-            : html`<${Field} label="Name of a player" name="name" hint="Somebody who has an account here. For everybody else create a link." maxlength=${254} autocomplete="off" />`
-        }
-      </div>
-      <div class="form-actions"><${Button} kind="act">Invite<//><${Button} name="do" value="link">Create a link<//></div>
+    ${
+      isFirst
+        ? html`<${Card}><${EmptyState} title="You make it alone"><p>Everybody who opens a link joins: send it, or let phones scan its code. It is for 20 players within two weeks.</p>${linkForm(path, isFirst)}<//><//>`
+        : html`<${Card} title="By link" description="Everybody who opens it joins: 20 players within two weeks.">${linkForm(path, isFirst)}<//>`
+    }
+    <${Card} title="By name" description="For one player alone, who has an account here.">
+      <${Form} action=${`${path}/invitations`}>
+        <input type="hidden" name="do" value="invite" />
+        <${Choices} legend="What may they do?" name="role" value="maker" options=${[
+          { value: 'maker', label: 'Make', hint: 'Deploy, change settings, boards and media, and see all figures.' },
+          { value: 'tester', label: 'Test', hint: 'Play it while it is private, and its previews.' },
+        ]} />
+        <div class="chooser" data-chooser=${`/api/games/${game.id}/invitations/players`}>
+          ${
+            mail
+              ? html`<${Field} label="Name of a player, or an email address" name="name" hint="To an address goes a link for one player." maxlength=${254} autocomplete="off" />`
+              : html`<${Field} label="Name of a player" name="name" maxlength=${254} autocomplete="off" />`
+          }
+        </div>
+        <div class="form-actions"><${Button}>Invite<//></div>
+      <//>
     <//>
+  <//>`
+}
+
+/** Makes a link with one press. */
+const linkForm = (path: string, isFirst: boolean): View => html`
+  <${Form} action=${`${path}/invitations`}>
+    <input type="hidden" name="do" value="link" />
+    <div class="form-actions">
+      <${Button} kind=${isFirst ? 'act' : 'plain'} name="role" value="maker">Create a link for makers<//>
+      <${Button} name="role" value="tester">For testers<//>
+    </div>
   <//>`
 
 interface InviteProps {
@@ -332,7 +351,7 @@ function openInvitation(
             ? html`<p class="soft">A link was sent there. It is for the first player who opens it, until ${until}</p>`
             : html`<p class="soft">For ${usesLeft} ${usesLeft === 1 ? 'player' : 'players'}, until ${until}</p>
             <${CopyValue} value=${url} label=${`invitation of a ${role}`} />
-            <details class="confirm invite" open=${at === 0}><summary class="button small">Code</summary><div class="confirm-body plain"><${QrPicture} ...${code} label="QR code of the invitation" /></div></details>`
+            <details class="confirm invite" open=${at === 0}><summary class="button small">QR code</summary><div class="confirm-body plain"><${QrPicture} ...${code} label="QR code of the invitation" /></div></details>`
       }
       <div class="row"><${Form} action=${`${path}/revoke`}><${Button} small kind="danger" name="invitation" value=${id} label=${takeBack}>Take back<//><//></div>
     <//></div>`

@@ -56,8 +56,9 @@ interface TransferProps {
   makers: readonly Member[]
 }
 
-/** For the owner: the offer of the game, or the choice of a maker to whom it is offered. */
-export function transferSection({ path, transfer, makers }: TransferProps): View {
+/** For the owner: the offer of the game, or the choice of a maker to whom it is offered; null where there is no maker. */
+export function transferSection({ path, transfer, makers }: TransferProps): View | null {
+  if (!transfer && makers.length === 0) return null
   return html`<${Section} layout="side" title="New owner" id="transfer" description="A maker who accepts within a week owns the game, with all that it stores. You stay a maker. Its client secret stays valid until the new owner creates another one.">
     ${transfer ? openOffer(path, transfer) : offerForm(path, makers)}
   <//>`
@@ -70,7 +71,6 @@ const openOffer = (path: string, { to, expiresAt }: Transfer): View => html`
   <//>`
 
 function offerForm(path: string, makers: readonly Member[]): View {
-  if (makers.length === 0) return html`<p class="soft">Nobody else makes this game yet.</p>`
   const options = makers.map(({ player }) => ({ value: player.id, label: html`<bdi>${player.name}</bdi>` }))
   return html`<${Card}><${Confirm} kind="plain" label="Choose a new owner" submit="Offer the game" action=${`${path}/transfer`}>
     <${Choices} legend="Who should own it?" name="maker" value=${makers.length === 1 ? options[0]?.value : undefined} options=${options} />

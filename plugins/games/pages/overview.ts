@@ -8,6 +8,7 @@ import {
   Button,
   Card,
   CodeBlock,
+  type Content,
   CopyValue,
   Cover,
   DescriptionList,
@@ -37,13 +38,16 @@ const own = {
 
 /** The first tab of a game's dashboard, and the tab on sign-in. */
 export const overviewPages: Routes = async (app) => {
-  app.get('/games/:slug/overview', own, async (request, reply) => {
+  const Query = Type.Object({ joined: Type.Optional(Type.String()) })
+  const shown = { ...own, schema: { ...own.schema, querystring: Query } }
+  app.get('/games/:slug/overview', shown, async (request, reply) => {
     const { playerId, viewer } = callerOf(request)
     const game = await app.games.mustMake(playerId, request.params.slug)
     const columns = await app.games.dashboard.loadColumns([game])
     return renderPage(reply, {
       title: `Overview of ${game.title}`,
       user: viewer,
+      flash: 'joined' in request.query ? { message: joined(game) } : null,
       body: overview(app, game, { columns, isOwner: app.games.may(playerId, game, 'own') }),
     })
   })
@@ -79,6 +83,10 @@ export const overviewPages: Routes = async (app) => {
     })
   })
 }
+
+/** The message for a new maker. */
+const joined = (game: Game): Content =>
+  html`You make this game now. <a href=${`${pathOf(game)}/deploys`}>Publish a build</a>, or change whatever the tabs lead to.`
 
 function overview(
   app: FastifyInstance,
@@ -142,9 +150,9 @@ function nextStep(game: Game): View {
   if (game.visibility === 'private' && !game.approval && game.testerIds.length + game.makerIds.length === 0)
     return step(
       'Next: invite somebody',
-      'It is private: people with your link may play it.',
-      `${path}/settings#invitations`,
-      'Create a link',
+      'It is private: people whom you invite may play it.',
+      `${path}/team`,
+      'Open the team',
     )
   if (game.stats.signIns === 0)
     return html`<${Card} title="Next: let players sign in" description=${game.hosted ? 'Sign-in is there already. Ask who is playing:' : 'The adapter signs players in on your own server.'}>

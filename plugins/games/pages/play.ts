@@ -61,7 +61,14 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins' | 'site'>, p
     ${
       framed &&
       html`<${PlayBar} title=${game.title} lang=${lang} elsewhere=${!game.hosted} by=${html`${by} ${chips}`}>
-        ${!isMaker && app.site.thingLinks.map(({ label, href }) => html`<a class="button small quiet" href=${href('game', game.slug)} rel="nofollow">${label}</a>`)}
+        ${
+          isMaker
+            ? html`<a class="button small quiet" href=${`${pathOf(game)}/overview`}>Dashboard</a>`
+            : app.site.thingLinks.map(
+                ({ label, href }) =>
+                  html`<a class="button small quiet" href=${href('game', game.slug)} rel="nofollow">${label}</a>`,
+              )
+        }
       <//>
       <${PlayFrame} src=${src} game=${{ ...game, lang }} isolated=${game.isolated} elsewhere=${!game.hosted} signIn=${signIn} covered=${game.settings.clickToStart ? href : undefined} />`
     }

@@ -113,7 +113,7 @@ t.test('an invited player joins or declines on their page of messages', async (t
   const messages = (await mae.get('/settings/messages')).text
   t.match(messages, /<bdi>Olu<\/bdi> invites you to make this game together/)
   const path = (text: string) => /action="(\/invitations\/[\w/-]+)\/decline"/.exec(text)?.[1] ?? ''
-  t.match(await mae.submit(path(messages), {}), { status: 303, headers: { location: '/games/duo/overview' } })
+  t.match(await mae.submit(path(messages), {}), { status: 303, headers: { location: '/games/duo/overview?joined' } })
   t.notMatch((await mae.get('/settings/messages')).text, /invites you/)
 
   const link = path((await ben.get('/settings/messages')).text)
@@ -180,6 +180,6 @@ t.test('the chooser of players is a combobox for keyboard, mouse and screen read
   await plain.page.getByRole('button', { name: 'Invite', exact: true }).click()
   await plain.page.getByText('Nobody here is called Mae Nobody').first().waitFor()
   t.equal(await plain.page.getByLabel('Name of a player').inputValue(), 'Mae Nobody', 'what was typed stays')
-  await plain.page.getByRole('button', { name: 'Create a link' }).click()
+  await plain.page.getByRole('button', { name: 'Create a link for makers' }).click()
   await plain.page.getByText('For 20 players').waitFor()
 })

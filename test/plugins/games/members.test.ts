@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { type Client, type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
+import { Client, type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
 
 const DAY = 86_400_000
@@ -166,18 +166,31 @@ t.test('an invitation that cannot be accepted says why in a sentence, and change
   const refused = async (path: string, by: PlayerClient, status: number, sentence: RegExp) => {
     const before = await team().catch(() => null)
     t.match(await by.submit(path, {}), { status, text: sentence }, String(sentence))
+    if (status === 410) t.match(await platform.stranger.get(path), { status, text: sentence }, 'before a sign-in, too')
     t.equal(await team().catch(() => null), before)
   }
   const link = await invite()
   const personal = await invite({ playerId: other.id })
-  t.match(await platform.stranger.get(link.path), { status: 303, headers: { location: /^\/sign-in/ } })
+  t.match(await platform.stranger.get(link.path), {
+    status: 200,
+    headers: { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' },
+    text: new RegExp(`invites you to make this game.*href="/sign-up\\?returnTo=${encodeURIComponent(link.path)}"`, 's'),
+  })
+  t.notMatch(
+    (await platform.stranger.get(link.path)).text,
+    />Join<|action="\/guest"/,
+    'nothing that only players can do',
+  )
+  t.match(await platform.stranger.submit(link.path, {}), { status: 303, headers: { location: /^\/sign-in/ } })
+  t.match(await platform.stranger.get(personal.path), { status: 303, headers: { location: /^\/sign-in\?returnTo=/ } })
   t.match(await friend.get(link.path), { status: 200, text: /invites you to make this game together/ })
   await refused(link.path, owner, 409, /You are in this game already, as its owner\./)
   t.match(await owner.get(link.path), { status: 200, text: /You are in this game already, as its owner\./ })
   await refused(link.path.slice(0, -1), friend, 404, /no page at this address/)
   await refused(link.path.replace(link.id, personal.id), friend, 404, /no page at this address/)
 
-  t.match(await friend.submit(link.path, {}), { status: 303, headers: { location: /^\/games\/secret\/overview$/ } })
+  t.match(await friend.submit(link.path, {}), { status: 303, headers: { location: '/games/secret/overview?joined' } })
+  t.match((await friend.get('/games/secret/overview?joined')).text, /You make this game now\./)
   await refused(link.path, friend, 409, /You are in this game already, as its maker\./)
   const forTesters = await invite({ role: 'tester' })
   await refused(forTesters.path, friend, 409, /already, as its maker/)
@@ -195,7 +208,7 @@ t.test('an invitation that cannot be accepted says why in a sentence, and change
 
   const again = await invite()
   await app.db.execute('update players set disabled = ? where id = ?', [true, other.id])
-  t.not((await other.submit(again.path, {})).headers.location, '/games/secret/overview', 'a disabled player')
+  t.not((await other.submit(again.path, {})).headers.location, '/games/secret/overview?joined', 'a disabled player')
   t.equal(await team(), 2)
   await app.db.execute('update players set disabled = ? where id = ?', [false, other.id])
   const open = async () => (await owner.get(`/api/games/${game.id}/invitations`)).body.invitations
@@ -210,6 +223,28 @@ t.test('an invitation that cannot be accepted says why in a sentence, and change
   const ofNoGame = await invite()
   t.equal((await owner.delete(`/api/games/${game.id}`)).status, 204)
   await refused(ofNoGame.path, other, 410, /The game of this invitation was deleted\./)
+})
+
+t.test('a visitor who opens a link comes in with an account or a name, and then joins with one press', async (t) => {
+  const platform = await startPlatform(t, {
+    only: ['oauth-idp', 'tokens', 'quotas', 'games'],
+    config: { auth: { guests: true, signUp: 'closed' } },
+  })
+  const owner = await platform.admin()
+  const game = await platform.game(owner, { title: 'Secret', visibility: 'private' })
+  const { body } = await owner.post(`/api/games/${game.id}/invitations`, { role: 'maker' })
+  const path = new URL(body.url).pathname
+  const visitor = new Client(platform.app)
+  const { text } = await visitor.get(path)
+  t.notMatch(text, /Create an account/, 'where accounts are closed')
+  t.match(text, new RegExp(`action="/guest".*name="returnTo" value="${path}"`, 's'))
+  t.match(await visitor.submit('/guest', { name: 'Gus', returnTo: path }), { status: 303, headers: { location: path } })
+  t.match((await visitor.get(path)).text, />Join</)
+  t.match(await visitor.submit(path, {}), { status: 303, headers: { location: '/games/secret/overview?joined' } })
+  t.match((await owner.get(`/api/games/${game.id}/members`)).body.members, [
+    {},
+    { player: { name: 'Gus' }, role: 'maker' },
+  ])
 })
 
 t.test('a maker is not told how much the owner stores', async (t) => {
