@@ -115,9 +115,30 @@ export default [
   {
     name: 'two deploys of a game are live',
     in: 'plugins/deploy',
-    find: "await em.nativeUpdate(DeployRow, { gameId, state: 'live', id: { $ne: deployId } }, { state: 'superseded' })",
-    replace: 'void gameId',
+    find: "        state: 'superseded',\n        replacedById",
+    replace: "        state: 'live',\n        replacedById",
     tests: ['plugins/deploy/history', 'plugins/deploy/deploy'],
+  },
+  {
+    name: 'a maker is not told whose deploy went live meanwhile',
+    in: 'plugins/deploy',
+    find: 'baseId ? id !== baseId : liveAt',
+    replace: 'baseId ? id === baseId : liveAt',
+    tests: ['plugins/deploy/replacements'],
+  },
+  {
+    name: 'a first deploy is not told that another was live before it',
+    in: 'plugins/deploy',
+    find: 'baseId ? id !== baseId : liveAt != null && liveAt >= createdAt',
+    replace: 'baseId != null && id !== baseId',
+    tests: ['plugins/deploy/replacements'],
+  },
+  {
+    name: 'a rollback claims to be by the one who made its deploy',
+    in: 'plugins/deploy',
+    find: 'replacedByPlayerId: playerId,',
+    replace: 'replacedByPlayerId: deploy.playerId ?? null,',
+    tests: ['plugins/deploy/replacements'],
   },
   {
     name: 'bytes of another owner need no upload',
