@@ -120,27 +120,6 @@ export default [
     tests: ['plugins/deploy/history', 'plugins/deploy/deploy'],
   },
   {
-    name: 'a maker is not told whose deploy went live meanwhile',
-    in: 'plugins/deploy',
-    find: 'baseId ? id !== baseId : liveAt',
-    replace: 'baseId ? id === baseId : liveAt',
-    tests: ['plugins/deploy/replacements'],
-  },
-  {
-    name: 'a first deploy is not told that another was live before it',
-    in: 'plugins/deploy',
-    find: 'baseId ? id !== baseId : liveAt != null && liveAt >= createdAt',
-    replace: 'baseId != null && id !== baseId',
-    tests: ['plugins/deploy/replacements'],
-  },
-  {
-    name: 'a rollback claims to be by the one who made its deploy',
-    in: 'plugins/deploy',
-    find: 'replacedByPlayerId: playerId,',
-    replace: 'replacedByPlayerId: deploy.playerId ?? null,',
-    tests: ['plugins/deploy/replacements'],
-  },
-  {
     name: 'bytes of another owner need no upload',
     in: 'plugins/deploy',
     find: 'select sha256 from owner_blobs where owner_id = ? and sha256 in',

@@ -1,6 +1,27 @@
 /** Mistakes in what the makers of a game may do with what belongs to it. */
 export default [
   {
+    name: 'a maker is not told whose deploy went live meanwhile',
+    in: 'plugins/deploy',
+    find: 'baseId ? id !== baseId : liveAt',
+    replace: 'baseId ? id === baseId : liveAt',
+    tests: ['plugins/deploy/replacements'],
+  },
+  {
+    name: 'a first deploy is not told that another was live before it',
+    in: 'plugins/deploy',
+    find: 'baseId ? id !== baseId : liveAt != null && liveAt >= createdAt',
+    replace: 'baseId != null && id !== baseId',
+    tests: ['plugins/deploy/replacements'],
+  },
+  {
+    name: 'a rollback claims to be by the one who made its deploy',
+    in: 'plugins/deploy',
+    find: 'replacedByPlayerId: playerId,',
+    replace: 'replacedByPlayerId: deploy.playerId ?? null,',
+    tests: ['plugins/deploy/replacements'],
+  },
+  {
     name: "a maker deletes another maker's asset of their game",
     in: 'plugins/assets',
     find: 'if (playerId === asset.ownerId) return',
