@@ -33,6 +33,7 @@ import plugins from './mutants/plugins.mjs'
 import publishing from './mutants/publishing.mjs'
 import savesScoresAndCredits from './mutants/saves-scores-and-credits.mjs'
 import scriptsAndAssistants from './mutants/scripts-and-assistants.mjs'
+import teams from './mutants/teams.mjs'
 
 const root = join(import.meta.dirname, '..')
 /** Paths that the copies omit. A built program would run in place of the changed sources. */
@@ -64,6 +65,7 @@ const all = [
   ...savesScoresAndCredits,
   ...builds,
   ...scriptsAndAssistants,
+  ...teams,
 ]
 const chosen = all.filter(
   ({ name, in: folder }) => words.length === 0 || words.some((word) => `${folder} ${name}`.includes(word)),
