@@ -16,6 +16,7 @@ interface Asset {
   title: string
   kind: string
   visibility: string
+  gameId: string | null
   license: string | null
   tags: string[]
   files: { path: string; size: number }[]
@@ -46,6 +47,7 @@ interface UploadOptions extends ClientOptions {
   license?: string
   tag?: string[]
   lod?: string
+  game?: string
 }
 
 export function configure(assets: Command, installation: Installation): void {
@@ -57,6 +59,7 @@ export function configure(assets: Command, installation: Installation): void {
 Examples:
   gameyard assets list --mine
   gameyard assets upload knight.glb --title Knight --license CC0-1.0 --tag medieval --public
+  gameyard assets upload castle.zip --game my-game
   gameyard assets download knight --variant lod --output public/knight.glb
   gameyard assets animate knight walk --output public/walk.glb
   gameyard assets animate knight --from moves --clip Walking_A`,
@@ -64,8 +67,11 @@ Examples:
 
   withClientOptions(assets.command('list'))
     .summary('find assets')
-    .description('Lists public assets, or with --mine your own, private ones too.')
+    .description(
+      'Lists public assets, or with --mine your own, or with --game those of a game that you make, private ones too.',
+    )
     .option('--mine', 'your own')
+    .option('--game <game>', 'those of this game; slug or id')
     .option('--search <words>', 'words of the title')
     .addOption(new Option('--kind <kind>', 'only these').choices(KINDS))
     .option('--tag <tag>', 'only with this tag')
@@ -90,6 +96,7 @@ Examples:
     .option('--license <spdx>', 'such as CC0-1.0 or CC-BY-4.0')
     .option('--tag <tag>', 'a-z, 0-9 and hyphens; once for each', collect)
     .addOption(new Option('--lod <choice>', 'off: always serve the file as it is').choices(['auto', 'off']))
+    .option('--game <game>', 'a game that you make, whose makers may see and change it; slug or id')
     .action((file, options) => run(options, (client) => upload(client, file, options)))
 
   withClientOptions(assets.command('download'))
@@ -114,6 +121,16 @@ Examples:
     .option('-o, --output <file>', 'where to; a folder, or - for standard output')
     .action((asset, preset, options) => run(options, (client) => animate(client, asset, { ...options, preset })))
 
+  withClientOptions(assets.command('move'))
+    .summary('put an asset into a game')
+    .description(
+      'Puts an asset of yours into a game that you make, whose makers may see and change it, or takes it out.',
+    )
+    .argument('<asset>', 'slug or id')
+    .addOption(new Option('--game <game>', 'the game; slug or id').conflicts('out'))
+    .option('--out', 'out of its game')
+    .action((asset, options) => run(options, (client) => move(client, asset, options)))
+
   for (const [name, summary] of [
     ['publish', 'let everybody see it'],
     ['unpublish', 'keep it to yourself'],
@@ -136,14 +153,15 @@ const pathOf = (asset: string, rest = ''): string => `/api/assets/${encodeURICom
 
 async function list(
   client: Client,
-  options: { mine?: true; search?: string; kind?: string; tag?: string; limit: number },
+  options: { mine?: true; game?: string; search?: string; kind?: string; tag?: string; limit: number },
 ): Promise<void> {
   const { terminal } = client
   const [{ api, origin }, { formatBytes, truncate }] = await Promise.all([
     studio(client),
     import('../../clients/cli/terminal.ts'),
   ])
-  const query = { q: options.search, kind: options.kind, tag: options.tag, owner: options.mine ? 'me' : undefined }
+  const { search: q, kind, tag, game: gameId, mine } = options
+  const query = { q, kind, tag, gameId, owner: mine ? 'me' : undefined }
   const assets = await api.all<Asset>('/api/assets', 'assets', { origin, query, limit: options.limit })
   terminal.result({ assets }, () =>
     assets.length === 0
@@ -179,6 +197,7 @@ function describe(terminal: Terminal, asset: Asset, formatBytes: (bytes: number)
     ['Id', asset.id],
     ['Slug', asset.slug],
     ['Kind', `${asset.kind}${asset.rigged ? ', rigged' : ''}, ${asset.visibility}`],
+    ...(asset.gameId ? ([['Game', asset.gameId]] as [string, string][]) : []),
     ['License', asset.license ?? 'not said'],
     ['Source', shape(source)],
     ...(lod ? ([['LOD', shape(lod)]] as [string, string][]) : []),
@@ -206,7 +225,7 @@ async function upload(client: Client, file: string, options: UploadOptions): Pro
   })
   if (!found.isFile()) throw usageError(`${file} is no file; a pack is uploaded as a ZIP.`)
   const { api, origin } = await studio(client)
-  const { title, description, license, tag, lod } = options
+  const { title, description, license, tag, lod, game } = options
   const name = basename(file)
   const fields = {
     title: title ?? name.replace(/\.[^.]+$/, ''),
@@ -215,6 +234,7 @@ async function upload(client: Client, file: string, options: UploadOptions): Pro
     license,
     tags: tag?.join(','),
     lod,
+    gameId: game,
   }
   const bar = new ProgressBar(terminal, env)
   const form = multipart(fields, { field: 'file', file, name, size: found.size }, (bytes) => bar.advance(bytes))
@@ -342,6 +362,18 @@ const extensionOf = (type: string, asset: Asset): string =>
   EXTENSIONS.find(([pattern]) => pattern.test(type))?.[1] ??
   /\.[A-Za-z0-9]+$/.exec(asset.files[0]?.path ?? '')?.[0] ??
   ''
+
+async function move(client: Client, asset: string, { game, out }: { game?: string; out?: true }): Promise<void> {
+  const { api, origin } = await studio(client)
+  if (game === undefined && !out) {
+    const { usageError } = await import('../../clients/cli/errors.ts')
+    throw usageError('Say where to: --game GAME, or --out.')
+  }
+  const changed = await api.patch<Asset>(pathOf(asset), { gameId: game ?? null }, { origin })
+  client.terminal.result(changed, () =>
+    out ? `${changed.title} is in no game now.` : `${changed.title} is in the game ${game} now.`,
+  )
+}
 
 async function change(client: Client, asset: string, what: 'publish' | 'unpublish' | 'delete'): Promise<void> {
   const { api, origin } = await studio(client)

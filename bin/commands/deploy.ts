@@ -118,6 +118,7 @@ async function publish(client: Client, { project, folder, script }: Source, opti
   })
 
   const { formatBytes, formatSpan, plural } = await import('../../clients/cli/terminal.ts')
+  const { replacementsIn } = await import('../../clients/cli/deploy/replacements.ts')
   const bar = new ProgressBar(terminal, env)
   const say = (line: string) => {
     bar.clear()
@@ -182,9 +183,12 @@ async function publish(client: Client, { project, folder, script }: Source, opti
     const figures = `${plural(result.files, 'file')}, ${sent}, ${formatSpan(performance.now() - started)}`
     const heading = `${terminal.style('green', preview ? 'Preview' : 'Live')}  ${terminal.style('bold', name)}  ${terminal.style('dim', figures)}`
     const found = foundIn(terminal, result)
+    const others = replacementsIn(result, new Date()).map(
+      (line) => `\n  ${terminal.style('yellow', 'Note')}    ${line}`,
+    )
     return preview
       ? `${heading}\n  Look     ${result.previewUrl}\n  Publish  gameyard rollback ${result.deployId} --game ${slug}${found}`
-      : `${heading}\n  Play    ${result.playUrl}\n  Manage  ${result.manageUrl}${found}${approval ? HELD[approval.state] : ''}`
+      : `${heading}\n  Play    ${result.playUrl}\n  Manage  ${result.manageUrl}${others.join('')}${found}${approval ? HELD[approval.state] : ''}`
   })
 }
 

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { Replacement, Replacements } from '../../clients/cli/deploy/replacements.ts'
 import { type Client, type ClientOptions, runClient, withClientOptions } from '../client.ts'
 import type { Installation } from '../installation.ts'
 
@@ -13,6 +14,9 @@ interface Deploy {
   liveAt: string | null
   previewUrl: string | null
   pinned: boolean
+  /** Absent from older platforms, like `replacedBy`. */
+  by?: { id: string; name: string } | null
+  replacedBy?: Replacement | null
 }
 
 export function configure(command: Command, installation: Installation): void {
@@ -43,11 +47,12 @@ async function run(
   { game: idOrSlug, list, restartRooms }: Options,
 ): Promise<void> {
   const { terminal } = client
-  const [api, { chosenGame }, { CliError }, { formatAgo, plural }] = await Promise.all([
+  const [api, { chosenGame }, { CliError }, { formatAgo, plural }, { replacedWords, undoneWords }] = await Promise.all([
     client.api(),
     import('./games.ts'),
     import('../../clients/cli/errors.ts'),
     import('../../clients/cli/terminal.ts'),
+    import('../../clients/cli/deploy/replacements.ts'),
   ])
   const { game } = await chosenGame(client, idOrSlug)
   const deploys = await api.all<Deploy>(`/api/games/${game.id}/deploys`, 'deploys', { limit: 100 })
@@ -55,10 +60,11 @@ async function run(
   if (list) {
     return terminal.result({ deploys }, () =>
       terminal.table(
-        ['DEPLOY', 'STATE', 'WHEN', 'FILES', 'MESSAGE'],
-        deploys.map(({ id, state, pinned, createdAt, files, message }) => [
+        ['DEPLOY', 'STATE', 'BY', 'WHEN', 'FILES', 'MESSAGE'],
+        deploys.map(({ id, state, pinned, by, createdAt, files, message, ...deploy }) => [
           id,
-          `${state === 'live' ? terminal.style('green', state) : state}${pinned ? ', pinned' : ''}`,
+          `${state === 'live' ? terminal.style('green', state) : state}${replacedWords({ by, ...deploy })}${pinned ? ', pinned' : ''}`,
+          by?.name ?? '',
           formatAgo(createdAt, now),
           String(files),
           message ?? '',
@@ -76,13 +82,20 @@ async function run(
     throw new CliError(`${game.title} has no earlier version to go back to.`, { code: 'nothing_to_restore' })
   }
   const id = target?.id ?? (named as string)
-  const result = await api.post<{ url: string; playUrl: string }>(`/api/deploy/${id}/rollback`, undefined, {
-    query: { restartRooms },
-    repeatable: true,
-  })
+  const result = await api.post<{ url: string; playUrl: string } & Replacements>(
+    `/api/deploy/${id}/rollback`,
+    undefined,
+    {
+      query: { restartRooms },
+      repeatable: true,
+    },
+  )
   terminal.result({ ...result, deployId: id, replaced: live && live.id !== id ? live.id : null }, () => {
     const what = target ? `${plural(target.files, 'file')}, of ${formatAgo(target.createdAt, now)}` : id
+    const { undoes } = result
+    const message = deploys.find(({ id }) => id === undoes?.deployId)?.message
+    const undone = undoes ? `\n  Undone  ${undoneWords(undoes, message, now)}` : ''
     const undo = live && live.id !== id ? `\n  Undo    gameyard rollback ${live.id} --game ${game.slug}` : ''
-    return `${terminal.style('green', 'Live')}  ${terminal.style('bold', game.title)}  ${terminal.style('dim', what)}\n  Play    ${result.playUrl}${undo}`
+    return `${terminal.style('green', 'Live')}  ${terminal.style('bold', game.title)}  ${terminal.style('dim', what)}\n  Play    ${result.playUrl}${undone}${undo}`
   })
 }

@@ -155,6 +155,20 @@ export default [
     tests: ['drivers/database/sqlite'],
   },
   {
+    name: 'SQLite stores the integers of entity managers as floating-point numbers',
+    in: 'drivers/database',
+    find: 'return Number.isSafeInteger(value) ? BigInt(value) : value',
+    replace: 'return value',
+    tests: ['drivers/database/sqlite'],
+  },
+  {
+    name: 'the values of entity managers are written into the text of statements',
+    in: 'drivers/database',
+    find: 'if (!statement) return super.execute',
+    replace: 'if (statement) return super.execute',
+    tests: ['drivers/database/sqlite'],
+  },
+  {
     name: 'prices have the decimals of Intl',
     in: 'drivers/payments',
     find: ': WITH_THREE_DECIMALS.has(currency) ? 3 : 2',

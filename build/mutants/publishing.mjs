@@ -302,6 +302,20 @@ export default [
     tests: ['plugins/games/transfer'],
   },
   {
+    name: 'reports about a game stay with its former owner',
+    in: 'plugins/moderation',
+    find: 'reports.give(em, gameId, toId)',
+    replace: 'void reports.give && Promise.resolve([em, gameId, toId])',
+    tests: ['plugins/moderation/reports'],
+  },
+  {
+    name: 'a transfer moves no counts of deploys',
+    in: 'plugins/quotas',
+    find: 'for await (const { bytes, blobs } of kind.ofGame?.(em, gameId) ?? []) {',
+    replace: "for await (const { bytes, blobs } of (kind.label !== 'Deploys' && kind.ofGame?.(em, gameId)) || []) {",
+    tests: ['plugins/games/transfer'],
+  },
+  {
     name: 'an account ends while it is not decided what becomes of its games',
     in: 'plugins/games',
     find: 'if (open.length > 0) throw undecided(open)',

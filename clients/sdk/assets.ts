@@ -113,6 +113,8 @@ export interface NewAsset {
   /** An SPDX expression. */
   license?: string | undefined
   tags?: string[] | undefined
+  /** The id or slug of a game that you make, whose makers may see and change the asset. */
+  gameId?: string | undefined
 }
 
 /** Uploads an asset. Needs `assets:write`. */

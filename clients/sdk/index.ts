@@ -14,6 +14,7 @@ import { type CallOptions, type ClientOptions, type Connection, createConnection
 import * as deploys from './deploys.ts'
 import * as games from './games.ts'
 import type { FromSchema, JsonSchema } from './json-schema.ts'
+import * as members from './members.ts'
 import * as saves from './saves.ts'
 import * as scores from './scores.ts'
 
@@ -41,6 +42,7 @@ export {
 export * from './games.ts'
 export type { FromSchema, JsonSchema } from './json-schema.ts'
 export type { List, Page } from './lists.ts'
+export * from './members.ts'
 export * from './saves.ts'
 export * from './scores.ts'
 export type { Answer, Body, paths, Query } from './types.ts'
@@ -82,6 +84,20 @@ export interface Client {
     analytics: Bound<typeof games.getGameAnalytics>
     logs: Bound<typeof games.listGameLogs>
     catalog: Bound<typeof games.listCatalog>
+  }
+  readonly members: {
+    list: Bound<typeof members.listMembers>
+    change: Bound<typeof members.changeMember>
+    remove: Bound<typeof members.removeMember>
+    invite: Bound<typeof members.inviteMember>
+    invitations: Bound<typeof members.listInvitations>
+    revoke: Bound<typeof members.revokeInvitation>
+  }
+  readonly transfers: {
+    get: Bound<typeof members.getTransfer>
+    offer: Bound<typeof members.offerTransfer>
+    accept: Bound<typeof members.acceptTransfer>
+    end: Bound<typeof members.endTransfer>
   }
   readonly boards: {
     list: Bound<typeof scores.listBoards>
@@ -156,6 +172,20 @@ export function createClient(options: ClientOptions): Client {
       analytics: bind(games.getGameAnalytics),
       logs: bind(games.listGameLogs),
       catalog: bind(games.listCatalog),
+    },
+    members: {
+      list: bind(members.listMembers),
+      change: bind(members.changeMember),
+      remove: bind(members.removeMember),
+      invite: bind(members.inviteMember),
+      invitations: bind(members.listInvitations),
+      revoke: bind(members.revokeInvitation),
+    },
+    transfers: {
+      get: bind(members.getTransfer),
+      offer: bind(members.offerTransfer),
+      accept: bind(members.acceptTransfer),
+      end: bind(members.endTransfer),
     },
     boards: {
       list: bind(scores.listBoards),

@@ -3,8 +3,8 @@ import type Sqlite from 'better-sqlite3'
 export type Statement = Sqlite.Statement<unknown[], object>
 
 /**
- * At least this many of the most recently used statements stay prepared, and fewer than twice as many in total. The
- * statements of entity managers contain their values in the text, so few of them recur.
+ * At least this many of the most recently used statements stay prepared, and fewer than twice as many in total. The text
+ * of an entity manager's statement depends on which fields it sets, and on how many values it compares.
  */
 const KEPT_STATEMENTS = 100
 

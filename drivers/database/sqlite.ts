@@ -1,13 +1,13 @@
 import { access, constants, mkdir, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { type AbstractSqlDriver, type DriverException, MikroORM, type SqlEntityManager } from '@mikro-orm/sql'
-import { SqliteDriver } from '@mikro-orm/sqlite'
+import { type AbstractSqlDriver, MikroORM, type SqlEntityManager } from '@mikro-orm/sql'
 import Type, { type Static } from 'typebox'
 import { type DriverContext, defineDriver } from '../../core/driver.ts'
-import { isPlatformError, StartupError, StorageFull } from '../../core/errors.ts'
+import { StartupError, StorageFull } from '../../core/errors.ts'
 import { DatabaseBusy, type DatabaseDriver, type Entity, type Parameter, type Statements } from './interface.ts'
 import { openReader, SqliteConnections } from './sqlite-connection.ts'
 import { GuardedSqliteDialect } from './sqlite-dialect.ts'
+import { SqliteOrmDriver } from './sqlite-orm.ts'
 
 const SqliteConfig = Type.Object(
   {
@@ -210,13 +210,6 @@ class SqliteDatabase implements DatabaseDriver {
         if (begun || !(error instanceof DatabaseBusy) || attempt === MIGRATION_ATTEMPTS) throw error
       }
     }
-  }
-}
-
-/** Passes on the errors that the connection has translated. */
-class SqliteOrmDriver extends SqliteDriver {
-  override convertException(exception: Error): DriverException {
-    return isPlatformError(exception) ? (exception as never) : super.convertException(exception)
   }
 }
 

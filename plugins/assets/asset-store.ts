@@ -6,6 +6,7 @@ import { TtlCache } from '../../core/data/ttl-cache.ts'
 import { NotFound } from '../../core/errors.ts'
 import { isId } from '../../core/ids.ts'
 import { BlobNotFound, type Range } from '../../drivers/storage/interface.ts'
+import { AssetAccess } from './access.ts'
 import type { AssetBlob } from './blobs.ts'
 import { Suspended } from './errors.ts'
 import type { Limits } from './limits.ts'
@@ -17,7 +18,7 @@ import type { AssetBlobRef } from './serving/delivery.ts'
 
 export type AssetsParts = Pick<
   FastifyInstance,
-  'db' | 'clock' | 'events' | 'storage' | 'jobs' | 'images' | 'origins' | 'log' | 'quotas'
+  'db' | 'clock' | 'events' | 'storage' | 'jobs' | 'images' | 'origins' | 'log' | 'quotas' | 'games'
 > & {
   models: Models
   limits: Limits
@@ -33,11 +34,13 @@ export interface OpenedFile extends AssetBlobRef {
 
 /** Finds assets, and reads and stores their bytes. */
 export class AssetStore {
+  readonly access: AssetAccess
   readonly #parts: AssetsParts
   readonly #records: TtlCache<AssetRecord>
 
   constructor(parts: AssetsParts) {
     this.#parts = parts
+    this.access = new AssetAccess(parts)
     this.#records = new TtlCache(parts.clock)
     const forget = ({ assetId }: { assetId: string }) => this.#records.dropWhere(({ id }) => id === assetId)
     parts.events.on('asset.changed', forget)
@@ -48,12 +51,14 @@ export class AssetStore {
    * Finds the asset with an id or slug that the viewer may see; null when there is none. Cached for at most 5 s.
    *
    * @param viewerId null for a visitor who is not signed in
+   * @throws Suspended for everybody but its makers
    */
   async find(idOrSlug: string, viewerId: string | null): Promise<AssetRecord | null> {
     const asset = await this.#records.get(idOrSlug, () => this.#read(idOrSlug))
-    if (!asset || (asset.visibility === 'private' && asset.ownerId !== viewerId)) return null
-    if (asset.suspended && asset.ownerId !== viewerId) throw new Suspended()
-    return asset
+    if (!asset || (asset.visibility === 'public' && !asset.suspended)) return asset
+    if (await this.access.may(viewerId, asset, 'make')) return asset
+    if (asset.visibility === 'private') return null
+    throw new Suspended()
   }
 
   /** Returns the cached result of `find` synchronously. The caller checks who may see it. */
@@ -69,14 +74,27 @@ export class AssetStore {
   }
 
   /**
-   * Returns an asset of the player.
+   * Returns an asset of the player, or of a game that the player makes.
    *
    * @throws NotFound also for another player's asset, so that its existence stays hidden
    */
+  async mustMake(playerId: string, idOrSlug: string): Promise<AssetRecord> {
+    const asset = await this.get(idOrSlug)
+    await this.access.mustMake(playerId, asset)
+    return asset
+  }
+
+  /** Returns an asset of the player. @throws NotFound as `mustMake`; OwnerOnly for the makers of its game */
   async mustOwn(playerId: string, idOrSlug: string): Promise<AssetRecord> {
     const asset = await this.get(idOrSlug)
-    if (asset.ownerId !== playerId) throw new NotFound('asset')
+    await this.access.mustOwn(playerId, asset)
     return asset
+  }
+
+  /** Returns an asset as a viewer may see it: to which game it belongs is for its makers. */
+  async shownTo(viewerId: string | null, asset: AssetRecord): Promise<AssetRecord> {
+    const hides = asset.gameId !== null && !(await this.access.may(viewerId, asset, 'make'))
+    return hides ? { ...asset, gameId: null } : asset
   }
 
   /**

@@ -8,6 +8,7 @@ import { Conflict, InvalidRequest, NotFound } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { visibleText } from '../../core/visible-text.ts'
 import { assertRoom } from '../../drivers/storage/interface.ts'
+import { ownerAndMakersOf, recordActivity } from '../games/index.ts'
 import { AssetStore, type AssetsParts } from './asset-store.ts'
 import { Changes } from './changes.ts'
 import { Clips } from './clips.ts'
@@ -17,7 +18,7 @@ import { Library } from './library.ts'
 import { clipUrl } from './manifest.ts'
 import { PREPARE, Preparation } from './preparation.ts'
 import { type AssetRecord, blobKey } from './record.ts'
-import type { Asset, AssetSource, Clip, NewAsset, NewClip } from './schemas.ts'
+import type { Asset, AssetQuery, AssetSource, Clip, NewAsset, NewClip } from './schemas.ts'
 import { indexAsset } from './search-index.ts'
 import { Delivery } from './serving/delivery.ts'
 import { freeSlug, slugFrom } from './slugs.ts'
@@ -62,6 +63,10 @@ export class Assets extends AssetStore {
       get: (idOrSlug) => this.get(idOrSlug),
       mustOwn: (playerId, idOrSlug) => this.mustOwn(playerId, idOrSlug),
       announce: (assetId) => parts.events.emit('asset.changed', { assetId }),
+      makerIds: async (em, id) => {
+        const row = await em.findOne(AssetRow, { id }, { fields: ['gameId'] })
+        return row?.gameId ? ownerAndMakersOf(em, row.gameId) : []
+      },
     })
   }
 
@@ -69,14 +74,17 @@ export class Assets extends AssetStore {
    * Adds a file to the library: inspects its bytes, stores them, and queues the derived files (a picture, a simplified
    * form). A job's output is added once: a second call with the same `source.jobId` returns the existing asset.
    *
+   * @param fields.gameId a game that the owner of the asset makes
    * @param file is copied, and stays the caller's
    * @throws InvalidModel, AssetRefused, PayloadTooLarge, QuotaExceeded, StorageFull saying what is wrong: nothing is kept
+   * @throws NotFound of the game
    */
   async create(ownerId: string, fields: NewAsset, file: LocalFile): Promise<Asset> {
     const { clock, events } = this.#parts
     const jobId = fields.source?.jobId ?? null
     const made = jobId === null ? null : await this.ofJob(jobId, ownerId)
     if (made) return made
+    const game = fields.gameId === undefined ? null : await this.#parts.games.mustMake(ownerId, fields.gameId)
     const now = clock.now()
     const id = newId('ast', now)
     await this.#parts.quotas.mustHaveRoom(ownerId)
@@ -88,7 +96,7 @@ export class Assets extends AssetStore {
       if (fields.kind && fields.kind !== intake.kind) {
         throw new AssetRefused(`The file is of the kind ${intake.kind}, not ${fields.kind}.`)
       }
-      await this.#insert({ id, ownerId, now, fields, intake })
+      await this.#insert({ id, ownerId, gameId: game?.id ?? null, now, fields, intake })
     } catch (error) {
       await this.removeBlobs(id)
       if (isUniqueViolation(error) && jobId !== null) {
@@ -125,18 +133,33 @@ export class Assets extends AssetStore {
   }
 
   /**
-   * Gives a rigged model of the player a clip: a preset, or a clip of another asset that the player may see.
+   * Lists public assets, or those of a player, or of a game that the player makes.
+   *
+   * @param playerId null for a visitor, who sees the public ones
+   * @throws NotFound of the game
+   */
+  async list(
+    playerId: string | null,
+    { owner, gameId, ...query }: AssetQuery,
+  ): Promise<{ assets: AssetRecord[]; nextCursor: string | null }> {
+    if (gameId !== undefined && playerId === null) throw new NotFound('game')
+    const game = gameId === undefined ? null : await this.#parts.games.mustMake(playerId as string, gameId)
+    return this.library.page(query, owner === 'me' ? playerId : null, { gameId: game?.id ?? null })
+  }
+
+  /**
+   * Gives a rigged model that the player may change a clip: a preset, or a clip of another asset that the player may see.
    *
    * @throws InvalidRequest unless `wanted` names one or the other; NotFound of the model or the other asset
    */
-  async animate(ownerId: string, id: string, wanted: NewClip): Promise<Static<typeof Clip>> {
-    const asset = await this.mustOwn(ownerId, id)
+  async animate(playerId: string, id: string, wanted: NewClip): Promise<Static<typeof Clip>> {
+    const asset = await this.mustMake(playerId, id)
     const clip = clipOf(wanted)
     if ('preset' in clip) {
       const { size } = await this.clips.get(asset, clip.preset)
       return { ...clip, size, url: clipUrl(asset, clip.preset) }
     }
-    const source = await this.find(clip.from, ownerId)
+    const source = await this.find(clip.from, playerId)
     if (!source) throw new NotFound('asset').with({ details: [{ path: 'from', message: 'is no asset' }] })
     const made = await this.clips.apply(asset, source, clip.clip)
     return { ...made, url: clipUrl(asset, made.clip, made.from) }
@@ -170,12 +193,13 @@ export class Assets extends AssetStore {
   async #insert(asset: {
     id: string
     ownerId: string
+    gameId: string | null
     now: Date
     fields: NewAsset
     intake: IngestedFile
   }): Promise<void> {
-    const { db, jobs, quotas } = this.#parts
-    const { id, ownerId, now, fields, intake } = asset
+    const { db, jobs, quotas, clock } = this.#parts
+    const { id, ownerId, gameId, now, fields, intake } = asset
     const source: AssetSource = fields.source ?? { kind: 'upload' }
     const title = visibleText(fields.title)
     const tags = [...new Set(fields.tags ?? [])]
@@ -187,6 +211,7 @@ export class Assets extends AssetStore {
       await em.insert(AssetRow, {
         id,
         ownerId,
+        gameId,
         title,
         tags,
         ...intake,
@@ -210,6 +235,7 @@ export class Assets extends AssetStore {
         updatedAt: now,
       })
       await indexAsset(em, { id, title, tags })
+      if (gameId !== null) await recordActivity(em, clock, { gameId, action: 'asset.add', target: id, detail: title })
       if (intake.kind === 'audio') return
       await jobs.enqueue(em, { name: PREPARE, key: id, owner: ownerId, payload: { assetId: id } })
     }

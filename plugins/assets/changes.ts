@@ -3,6 +3,7 @@ import { PROGRAM, recordAction } from '../../core/data/audit.ts'
 import { UnderReview } from '../../core/data/staff/suspensions.ts'
 import { Conflict, NotFound } from '../../core/errors.ts'
 import { visibleText } from '../../core/visible-text.ts'
+import { recordActivity } from '../games/index.ts'
 import type { AssetStore, AssetsParts } from './asset-store.ts'
 import { AppliedClip, AssetClip, AssetRow, AssetTerm } from './entities.ts'
 import { CuratedAsset } from './errors.ts'
@@ -33,19 +34,24 @@ export class Changes {
   }
 
   /**
-   * Changes an asset of the player. After a change of slug the old slug still finds it.
+   * Changes an asset of the player, or of a game that the player makes. After a change of slug the old slug still finds it.
    *
-   * @throws NotFound when it is not the player's; Conflict for a slug that is taken
+   * @throws NotFound when the player may not change it; Conflict for a slug that is taken
    * @throws CuratedAsset when it is curated and would become private
+   * @throws NotFound of a game that the player does not make; OwnerOnly as `AssetAccess.mustMove`
    */
   async update(playerId: string, idOrSlug: string, changes: AssetChanges): Promise<AssetRecord> {
-    const { id } = await this.#assets.mustOwn(playerId, idOrSlug)
+    const asset = await this.#assets.mustMake(playerId, idOrSlug)
+    const { id, gameId: from } = asset
+    const to = changes.gameId === undefined ? from : await this.#assets.access.mustMove(playerId, asset, changes.gameId)
     await this.#change(id, async (em, row) => {
       const { slug, title, tags, visibility, description, license, lod } = changes
+      // The player was allowed to as a maker of that game.
+      if (row.ownerId !== playerId && row.gameId !== from) throw new NotFound('asset')
       if (visibility === 'private' && row.curated) throw new CuratedAsset('it stays public.')
       if (slug !== undefined && slug !== row.slug) {
-        if (!(await isFree(em, slug, playerId))) throw new Conflict(`The address ${slug} is taken; choose another.`)
-        await reserveSlugs(em, playerId, [row], this.#parts.clock.now())
+        if (!(await isFree(em, slug, row.ownerId))) throw new Conflict(`The address ${slug} is taken; choose another.`)
+        await reserveSlugs(em, row.ownerId, [row], this.#parts.clock.now())
         row.slug = slug
       }
       if (title !== undefined) row.title = visibleText(title)
@@ -54,9 +60,11 @@ export class Changes {
       if (license !== undefined) row.license = license
       if (lod) row.lodChoice = lod === 'auto' ? null : lod
       // Games may have linked it while it was public.
-      if (visibility === 'private' && isLinked(row)) await reserveSlugs(em, playerId, [row], this.#parts.clock.now())
+      if (visibility === 'private' && isLinked(row)) await reserveSlugs(em, row.ownerId, [row], this.#parts.clock.now())
       if (visibility) row.visibility = visibility
       if (title !== undefined || tags) await indexAsset(em, row)
+      if (changes.gameId !== undefined) row.gameId = to
+      await this.#noteChange(em, row, from, Object.keys(changes).join(', '))
     })
     return this.#assets.get(id)
   }
@@ -87,7 +95,7 @@ export class Changes {
    * Removes an asset, its files last. If it was public, nobody else gets its slug, so that a hot-linked address becomes
    * 404 and does not serve something different; see `reserveSlugs`.
    *
-   * @throws NotFound when it is not the player's
+   * @throws NotFound, OwnerOnly when it is not the player's
    * @throws CuratedAsset since games depend on curated ones: an administrator has to release it first
    * @throws UnderReview while it is suspended, or the staff have something about it to decide
    */
@@ -97,7 +105,13 @@ export class Changes {
       if (row.curated) throw new CuratedAsset('an administrator has to release it first.')
       if (row.suspendedAt) throw new UnderReview('asset')
       for (const isOpen of this.reviews) if (await isOpen(em, id)) throw new UnderReview('asset')
+      await this.#note(em, row, 'asset.remove', row.gameId ?? null)
     })
+  }
+
+  /** Takes all assets out of a game that ends in the same transaction. They stay with their owners. */
+  async leaveGame(em: SqlEntityManager, gameId: string): Promise<void> {
+    await em.nativeUpdate(AssetRow, { gameId }, { gameId: null })
   }
 
   /**
@@ -162,6 +176,26 @@ export class Changes {
     const applied = await db.em().find(AppliedClip, { assetId })
     const digests = [...row.files, ...clips, ...applied].map(({ sha256 }) => sha256)
     return new Set([...digests, row.lodSha256 ?? '', row.thumbnailSha256 ?? ''])
+  }
+
+  /** Adds a change to the activity of the game of an asset, or to that of both games. @param from its game before */
+  async #noteChange(em: SqlEntityManager, row: AssetRow, from: string | null, fields: string): Promise<void> {
+    const gameId = row.gameId ?? null
+    if (gameId === from) return this.#note(em, row, 'asset.change', gameId, fields)
+    await this.#note(em, row, 'asset.remove', from)
+    await this.#note(em, row, 'asset.add', gameId)
+  }
+
+  async #note(
+    em: SqlEntityManager,
+    { id, title }: AssetRow,
+    action: 'asset.add' | 'asset.change' | 'asset.remove',
+    gameId: string | null,
+    fields?: string,
+  ): Promise<void> {
+    if (gameId === null) return
+    const detail = fields ? `${title}: ${fields}` : title
+    await recordActivity(em, this.#parts.clock, { gameId, action, target: id, detail })
   }
 
   /** Changes a row under a lock and emits `asset.changed`. @throws NotFound */

@@ -9,6 +9,8 @@ const AssetRowSchema = defineEntity({
   properties: {
     id: p.string().length(30).primary(),
     ownerId: p.string().length(30),
+    /** The game to which it belongs, whose makers read and change it. */
+    gameId: p.string().length(30).nullable(),
     slug: p.string().length(63).unique(),
     title: p.string().length(120),
     description: p.text(),
@@ -55,6 +57,7 @@ const AssetRowSchema = defineEntity({
   },
   indexes: [
     { properties: ['ownerId', 'id'] },
+    { properties: ['gameId', 'id'] },
     { properties: ['visibility', 'id'] },
     { properties: ['visibility', 'kind', 'id'] },
   ],

@@ -1,6 +1,7 @@
 import { defineError } from '../../core/errors.ts'
 
 export const Suspended = defineError('suspended', 451, 'This asset is suspended by the moderators of this platform.')
+export const OwnerOnly = defineError('owner_only', 403, 'Only the owner %s.')
 export const AssetRefused = defineError('asset_refused', 415, '%s')
 /** `details` contains the errors and their locations. */
 export const InvalidModel = defineError('invalid_model', 400, 'This is not a valid glTF binary: %s')

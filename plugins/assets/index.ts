@@ -10,7 +10,9 @@ import { suspensionMigration } from './migrations/2026_11_23_suspension.ts'
 import { migration as countedFiles } from './migrations/2026_11_26_counted_files.ts'
 import { lodChoiceMigration } from './migrations/2026_11_26_lod_choice.ts'
 import { suspensionCauseMigration } from './migrations/2026_11_26_suspension_cause.ts'
+import { gameOfAssetMigration } from './migrations/2026_11_28_game_of_asset.ts'
 import { Models } from './models/models.ts'
+import { assetsOf } from './pages/game.ts'
 import { pages } from './pages/routes.ts'
 import { suspensionPages } from './pages/suspension.ts'
 import { routes } from './routes.ts'
@@ -36,7 +38,7 @@ declare module 'fastify' {
 export default definePlugin(
   {
     name: 'assets',
-    dependencies: ['oauth-idp', 'tokens', 'quotas'],
+    dependencies: ['oauth-idp', 'tokens', 'quotas', 'games'],
     config: AssetsConfig,
     limits: AssetLimits,
     entities: [AssetRow, AssetTerm, FormerAssetSlug, AssetClip, AppliedClip],
@@ -47,6 +49,7 @@ export default definePlugin(
       suspensionCauseMigration,
       countedFiles,
       lodChoiceMigration,
+      gameOfAssetMigration,
     ],
   },
   async (app, config, limits) => {
@@ -64,6 +67,7 @@ export default definePlugin(
         jobs: app.jobs,
         images: app.images,
         quotas: app.quotas,
+        games: app.games,
         origins: app.origins,
         log: app.log,
         models,
@@ -75,6 +79,7 @@ export default definePlugin(
     app.quotas.counts.set('assetsPerPlayer', 'select count(*) as things from assets where owner_id = ?')
     app.quotas.kinds.set(STORED_KIND, storedAssets(app))
     registerScheduledTasks(app)
+    app.games.deletion.cleanups.push((em, gameId) => app.assets.changes.leaveGame(em, gameId))
     app.identity.administration.onDisabling((em, playerId, disabled) =>
       app.assets.suspensions.followAccount(em, playerId, disabled),
     )
@@ -83,6 +88,7 @@ export default definePlugin(
     await app.register(routes({ spool, limits }))
     await app.register(fileRoutes)
     await app.register(pages({ spool, limits }))
+    app.games.dashboard.tabs.push({ label: 'Assets', order: 25, href: assetsOf })
     app.site.navigation.push(
       { label: 'Asset library', href: '/assets', place: 'make', order: 20, key: 'a' },
       { label: 'My assets', href: '/assets/mine', place: 'make', order: 30 },

@@ -29,24 +29,29 @@ export class Library {
   }
 
   /**
-   * Returns one page of public assets, newest first, or, with `ownerId`, of all assets of a player.
+   * Returns one page of public assets, newest first, or, with `ownerId`, of all assets of a player, or, with `gameId`, of
+   * all assets of a game. Only the latter two say to which game an asset belongs.
    *
    * @param query `owner` is the name that the caller has resolved to `ownerId`
+   * @param options.gameId a game that the viewer makes
    * @param options.files without them, `files` is empty; with them, the page ends early after `MOST_FILES`
    */
   async page(
-    query: Omit<AssetQuery, 'owner'>,
+    query: Omit<AssetQuery, 'owner' | 'gameId'>,
     ownerId: string | null = null,
-    { files = true } = {},
+    { files = true, gameId = null }: { files?: boolean; gameId?: string | null } = {},
   ): Promise<{ assets: AssetRecord[]; nextCursor: string | null }> {
     const { q, tag, kind, curated, rigged, limit, cursor } = query
-    const where = [ownerId === null ? SHOWN : 'a.owner_id = ?']
-    const values: Parameter[] = ownerId === null ? [] : [ownerId]
+    const isPublic = ownerId === null && gameId === null
+    const where = isPublic ? [SHOWN] : []
+    const values: Parameter[] = []
     const narrow = (condition: string, value: Parameter | undefined) => {
       if (value === undefined) return
       where.push(condition)
       values.push(value)
     }
+    narrow('a.owner_id = ?', ownerId ?? undefined)
+    narrow('a.game_id = ?', gameId ?? undefined)
     for (const term of [...(q ? termsOfQuery(q) : []), ...(tag ? [termOfTag(tag)] : [])]) narrow(FOUND_BY, term)
     narrow('a.kind = ?', kind)
     narrow('a.curated = ?', curated)
@@ -56,17 +61,19 @@ export class Library {
     if (!files) {
       const found = await readAssets(this.#parts, { where: condition, values, limit: limit + 1, files })
       const { page, nextCursor } = cutPage(found, limit)
-      return { assets: page, nextCursor }
+      return { assets: isPublic ? page.map(withoutGame) : page, nextCursor }
     }
     const { page, nextCursor } = cutPage(await this.#readIds(condition, values, limit + 1), limit)
     const shown = page.slice(0, within(page, MOST_FILES))
     const ids = shown.map(({ id }) => id)
+    if (ids.length === 0) return { assets: [], nextCursor: null }
     const assets = await readAssets(this.#parts, {
       where: `a.id in (${ids.map(() => '?').join(', ')})`,
       values: ids,
       limit: ids.length,
     })
-    return { assets, nextCursor: shown.length < page.length ? (ids.at(-1) ?? null) : nextCursor }
+    const listed = isPublic ? assets.map(withoutGame) : assets
+    return { assets: listed, nextCursor: shown.length < page.length ? (ids.at(-1) ?? null) : nextCursor }
   }
 
   #readIds(where: string, values: readonly Parameter[], limit: number): Promise<{ id: string; files: number }[]> {
@@ -122,6 +129,9 @@ export class Library {
     return rows.map(({ id }) => id)
   }
 }
+
+/** To which game an asset belongs is for its makers. */
+const withoutGame = (asset: AssetRecord): AssetRecord => ({ ...asset, gameId: null })
 
 /** Returns the number of assets whose files are at most `most` together; at least one. */
 function within(assets: readonly { files: number }[], most: number): number {

@@ -14,7 +14,7 @@ export interface StoredFile {
 }
 
 /** The columns of an asset, for `app.db.query`. */
-export const COLUMNS = `a.id, a.owner_id, a.slug, a.title, a.description, a.kind, a.visibility, a.curated, a.license,
+export const COLUMNS = `a.id, a.owner_id, a.game_id, a.slug, a.title, a.description, a.kind, a.visibility, a.curated, a.license,
   a.tags, a.files, a.size, a.triangles, a.rigged, a.humanoid, a.animations, a.lod_sha256, a.lod_size,
   a.lod_triangles, a.lod_reason, a.lod_choice, a.prepared_by, a.thumbnail_sha256, a.source_kind, a.source_job_id,
   a.suspended_at, a.suspension_reason, a.appeal, a.created_at, a.updated_at`
@@ -23,6 +23,7 @@ export const COLUMNS = `a.id, a.owner_id, a.slug, a.title, a.description, a.kind
 export interface PlainAsset {
   id: string
   owner_id: string
+  game_id: string | null
   slug: string
   title: string
   description: string
@@ -82,6 +83,7 @@ export function toRecord(row: PlainAsset, origins: Origins): AssetRecord {
     license: row.license,
     tags: JSON.parse(row.tags) as string[],
     ownerId: row.owner_id,
+    gameId: row.game_id,
     files: JSON.parse(row.files) as StoredFile[],
     variants: {
       source: { size: Number(row.size), triangles: row.triangles },

@@ -39,9 +39,12 @@ export const routes =
   async (app) => {
     await app.register(multipart, uploadForms(limits))
 
-    /** Ownership is checked before the body is read. Another player's asset counts as not found. */
+    /** What the caller may do is checked before the body is read. Another player's asset counts as not found. */
     const owned = async (request: FastifyRequest) => {
       await app.assets.mustOwn(callerOf(request).playerId, (request.params as { id: string }).id)
+    }
+    const made = async (request: FastifyRequest) => {
+      await app.assets.mustMake(callerOf(request).playerId, (request.params as { id: string }).id)
     }
 
     /** @throws NotFound */
@@ -60,17 +63,18 @@ export const routes =
         config: { auth: 'optional' },
         constraints,
         schema: {
-          summary: 'Public assets, newest first; with `owner=me` all of your own',
+          summary:
+            'Public assets, newest first; with `owner=me` all of your own, with `gameId` those of a game that you make',
           tags: ['assets'],
           querystring: AssetQuery,
           response: { 200: AssetList },
         },
       },
       async (request, reply) => {
-        const { owner, ...query } = request.query
-        if (owner === undefined) {
+        const { query } = request
+        if (query.owner === undefined && query.gameId === undefined) {
           reply.headers(CORS)
-          return app.assets.library.page(query)
+          return app.assets.list(null, query)
         }
         const { principal } = request
         if (!principal) {
@@ -81,7 +85,7 @@ export const routes =
           const headers = { 'www-authenticate': 'Bearer error="insufficient_scope", scope="assets:read"' }
           throw new MissingScope('assets:read').with({ headers })
         }
-        return app.assets.library.page(query, principal.playerId)
+        return app.assets.list(principal.playerId, query)
       },
     )
 
@@ -94,7 +98,7 @@ export const routes =
         schema: {
           summary: 'Upload a file: a glTF binary, a picture, a sound, or a ZIP archive, which becomes a pack',
           description:
-            'Fields of the form: `file`, `title`, `description`, `kind`, `visibility` (private by default), `license` (SPDX), `tags`.',
+            'Fields of the form: `file`, `title`, `description`, `kind`, `visibility` (private by default), `license` (SPDX), `tags`, `gameId` (a game that you make, whose makers may read and change it).',
           tags: ['assets'],
           consumes: ['multipart/form-data'],
           response: { 201: Asset },
@@ -102,14 +106,14 @@ export const routes =
       },
       async (request, reply) => {
         const { playerId } = callerOf(request)
-        const made = await receive(request, { spool, limits }, (fields, file) =>
+        const asset = await receive(request, { spool, limits }, (fields, file) =>
           app.assets.create(playerId, { ...fields, title: titleOf(fields, file.name) }, file),
         ).catch(async (error: unknown) => {
           await drainBody(request.raw)
           throw error
         })
         reply.code(201).header('cache-control', 'no-store')
-        return made
+        return asset
       },
     )
 
@@ -121,7 +125,7 @@ export const routes =
         schema: { summary: 'An asset', tags: ['assets'], params: AssetParams, response: { 200: Asset } },
       },
       async (request, reply) => {
-        return found(request, reply)
+        return app.assets.shownTo(viewerOf(request), await found(request, reply))
       },
     )
 
@@ -148,7 +152,7 @@ export const routes =
       {
         config: writes,
         constraints,
-        onRequest: owned,
+        onRequest: made,
         bodyLimit: bodyWithText(DESCRIPTION_LENGTH),
         schema: {
           summary: 'Change the metadata of an asset; its files never change',
@@ -170,7 +174,7 @@ export const routes =
         {
           config: writes,
           constraints,
-          onRequest: owned,
+          onRequest: made,
           schema: {
             summary: visibility === 'public' ? 'Publish an asset' : 'Make an asset private',
             tags: ['assets'],
@@ -205,7 +209,7 @@ export const routes =
       {
         config: writes,
         constraints,
-        onRequest: owned,
+        onRequest: made,
         schema: {
           summary: 'Give a rigged model a clip: a preset, or a clip of another asset',
           description:
@@ -227,7 +231,7 @@ export const routes =
       {
         config: writes,
         constraints,
-        onRequest: owned,
+        onRequest: made,
         schema: {
           summary: 'Remove a clip of another asset from a model',
           tags: ['assets'],
@@ -238,7 +242,7 @@ export const routes =
       },
       async (request, reply) => {
         const { from, clip } = request.query
-        const asset = await app.assets.mustOwn(callerOf(request).playerId, request.params.id)
+        const asset = await app.assets.mustMake(callerOf(request).playerId, request.params.id)
         await app.assets.clips.remove(asset, from, clip)
         return reply.code(204).send(null)
       },

@@ -7,7 +7,7 @@ export type Kind = (typeof KINDS)[number]
 export const Kind = Type.Enum(KINDS)
 
 export const Visibility = Type.Enum(['public', 'private'], {
-  description: 'A private asset answers 404 to all but its owner.',
+  description: 'A private asset answers 404 to all but its owner and the makers of its game.',
 })
 export type Visibility = 'public' | 'private'
 
@@ -53,6 +53,9 @@ const License = Type.String({
 const Tag = Type.String({ pattern: '^[a-z0-9-]{1,30}$' })
 const Tags = Type.Array(Tag, { maxItems: 10 })
 
+/** The id or slug of a game. */
+const GameName = Type.String({ minLength: 1, maxLength: 63 })
+
 const Size = Type.Integer({ description: 'In bytes.' })
 const VariantSize = Type.Object({ size: Size, triangles: Nullable(Type.Integer()) })
 
@@ -81,6 +84,9 @@ export const Asset = Type.Object({
   license: Nullable(Type.String()),
   tags: Type.Array(Type.String()),
   ownerId: Type.String(),
+  gameId: Type.Union([Type.String(), Type.Null()], {
+    description: 'The game to which it belongs, for its owner and the makers of the game; null to everybody else.',
+  }),
   suspended: Type.Union(
     [Type.Object({ reason: Type.String(), at: Type.String({ format: 'date-time' }) }), Type.Null()],
     {
@@ -121,6 +127,8 @@ export interface NewAsset {
   license?: string | null
   tags?: string[]
   lod?: LodChoice
+  /** The id or slug of a game that the owner makes. */
+  gameId?: string
   /** Whether to repair small faults of models. */
   repair?: 'true' | 'false'
   source?: AssetSource
@@ -136,6 +144,7 @@ export const UploadFields = Type.Object(
     license: Type.Optional(Type.Union([License, Type.Literal('')])),
     tags: Type.Optional(Type.Array(Tag, { maxItems: 10 })),
     lod: Type.Optional(LodChoice),
+    gameId: Type.Optional(GameName),
     repair: Type.Optional(
       Type.Enum(['true', 'false'], {
         description:
@@ -155,6 +164,12 @@ export const AssetChanges = Type.Partial(
     license: Nullable(License),
     tags: Tags,
     lod: LodChoice,
+    gameId: Nullable(
+      Type.String({
+        ...GameName,
+        description: 'The id or slug of a game that you make, whose makers may read and change the asset then.',
+      }),
+    ),
     slug: Type.String({ pattern: '^(?!.*--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$' }),
   }),
   { additionalProperties: false },
@@ -171,6 +186,12 @@ export const AssetQuery = Type.Object({
   kind: Type.Optional(Kind),
   tag: Type.Optional(Tag),
   owner: Type.Optional(Type.Literal('me', { description: 'Your own, private ones too; needs assets:read.' })),
+  gameId: Type.Optional(
+    Type.String({
+      ...GameName,
+      description: 'The id or slug of a game that you make: its assets, private ones too; needs assets:read.',
+    }),
+  ),
   curated: Type.Optional(Type.Boolean()),
   rigged: Type.Optional(Type.Boolean()),
 })

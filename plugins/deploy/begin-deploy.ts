@@ -33,6 +33,8 @@ interface NewRow {
   /** Who makes the deploy. */
   playerId: string
   gameId: string
+  /** The deploy that is live meanwhile; null for none. */
+  baseId: string | null
   deployId: string | undefined
   /** The number of deploys of one owner that take uploads. */
   openDeploysPerPlayer: number
@@ -46,7 +48,7 @@ interface NewRow {
  */
 export async function beginDeploy(
   { db, clock, quotas }: Pick<FastifyInstance, 'db' | 'clock' | 'quotas'>,
-  { ownerId, playerId, gameId, deployId, openDeploysPerPlayer }: NewRow,
+  { ownerId, playerId, gameId, baseId, deployId, openDeploysPerPlayer }: NewRow,
   { files, message, room }: Pick<NewDeploy, 'files' | 'message' | 'room'>,
 ): Promise<BegunDeploy> {
   const createdAt = clock.now()
@@ -88,6 +90,7 @@ export async function beginDeploy(
       pinned: false,
       roomPath: room ?? null,
       build: null,
+      baseId,
     })
     return { owned, unchanged }
   })

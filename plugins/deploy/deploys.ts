@@ -32,6 +32,7 @@ import { mustHaveFewOpen } from './open-deploys.ts'
 import { previewUrl } from './previews.ts'
 import { type NewBuild, publishFiles } from './publish-files.ts'
 import { toDeploy, toDeploys, toFinalized } from './record.ts'
+import { replacementsOf } from './replacements.ts'
 import { pinDeploy, removeDeploy } from './retention.ts'
 import { RoomScriptCheck } from './room-script/check.ts'
 import { RoomScripts } from './room-script/room-scripts.ts'
@@ -152,7 +153,8 @@ export class Deploys {
     const uploader = { playerId, gameId, liveDeployId }
     const wrong = await falseSizes({ ...this.#parts, manifests: this.manifests }, uploader, contents)
     if (wrong[0]) throw new InvalidRequest(`${wrong[0].path} ${wrong[0].message}.`).with({ details: wrong })
-    return beginDeploy(this.#parts, { ownerId, playerId, gameId, deployId, openDeploysPerPlayer }, deploy)
+    const row = { ownerId, playerId, gameId, baseId: liveDeployId, deployId, openDeploysPerPlayer }
+    return beginDeploy(this.#parts, row, deploy)
   }
 
   /**
@@ -200,13 +202,15 @@ export class Deploys {
     const { deploy, game } = await this.#mustMake(playerId, deployId)
     const previewAt = preview ? previewUrl(this.#parts.origins, game.slug, deployId) : undefined
     if (previewAt === null) throw new NoPreviews()
-    const answer = (found: Found) => ({
+    const answer = async (found: Found) => ({
       ...toFinalized(found.deploy, found.game, this.#parts.origins),
-      ...(previewAt ? { previewUrl: previewAt } : {}),
+      ...(previewAt
+        ? { previewUrl: previewAt }
+        : await replacementsOf(this.#parts, found.deploy, { replaced: found.deploy.overtakenById })),
     })
     if (isFinalized(deploy)) return answer({ deploy, game })
     this.uploads.mustBeOpen(deploy)
-    const { db, clock } = this.#parts
+    const { db } = this.#parts
     await db.em().nativeUpdate(DeployRow, { id: deployId, state: 'uploading' }, { state: 'finalizing' })
     try {
       const contents = await this.manifests.contentsOf(deployId)
@@ -223,8 +227,8 @@ export class Deploys {
       else {
         await this.served.note(deploy)
         const { id: gameId, ownerId } = game
-        const now = clock.now()
-        const activation = { deployId, gameId, ownerId, from, action: 'deploy.live', expectedLive, now } as const
+        const how = { from, action: 'deploy.live', expectedLive } as const
+        const activation = { deployId, gameId, ownerId, playerId, ...how }
         if (await goLive(this.#parts, activation)) await this.#announce(deploy, game, { restartRooms })
       }
     } catch (error) {
@@ -260,15 +264,14 @@ export class Deploys {
     if (!isFinalized(deploy)) throw new NotRestorable()
     await this.#examine(deploy)
     await this.served.note(deploy)
-    const now = this.#parts.clock.now()
     const { id: gameId, ownerId } = game
-    const activation = { deployId, gameId, ownerId, from: ['superseded'], action: 'deploy.rollback', now } as const
-    if (await goLive(this.#parts, activation)) {
-      await this.#announce(deploy, game, { restartRooms })
-    }
+    const how = { from: ['superseded'], action: 'deploy.rollback' } as const
+    const done = await goLive(this.#parts, { deployId, gameId, ownerId, playerId, ...how })
+    if (done) await this.#announce(deploy, game, { restartRooms })
     // The switch of the live deploy decides whether the game is isolated.
     const after = await this.#mustMake(playerId, deployId)
-    return toFinalized(after.deploy, after.game, this.#parts.origins)
+    const replacements = await replacementsOf(this.#parts, after.deploy, { undoes: done?.beforeId })
+    return { ...toFinalized(after.deploy, after.game, this.#parts.origins), ...replacements }
   }
 
   /**

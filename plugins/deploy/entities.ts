@@ -34,6 +34,15 @@ const DeployRowSchema = defineEntity({
     build: p.json().$type<Build>().nullable(),
     /** The secrets of this platform that its uploads hold; null for none. */
     secrets: p.json().$type<FoundSecret[]>().nullable(),
+    /** The deploy that was live when this one began; null for none, and in rows of earlier versions. */
+    baseId: p.string().length(30).nullable(),
+    /** The deploy that went live between the begin and the finalization of this one; null for none. */
+    overtakenById: p.string().length(30).nullable(),
+    /** The deploy that took its place when it was last live; null in a live one, and in rows of earlier versions. */
+    replacedById: p.string().length(30).nullable(),
+    /** Who put that deploy live. */
+    replacedByPlayerId: p.string().length(30).nullable(),
+    replacedAt: p.datetime(3).nullable(),
   },
   indexes: [
     { properties: ['gameId', 'id'] },

@@ -26,50 +26,78 @@ export interface Activation {
   deployId: string
   gameId: string
   ownerId: string
+  /** Who puts it live. */
+  playerId: string
   /** The states from which the deploy can go live. */
   from: readonly DeployState[]
   action: 'deploy.live' | 'deploy.rollback'
   /** The deploy, or null, that must be live still; default: any. */
   expectedLive?: string | null | undefined
-  now: Date
 }
 
 /**
  * Puts a deploy live in one transaction: the deploy becomes the live one of its game, the previous one becomes
  * superseded, and the uploads become the maker's. A crash at any moment leaves all of these changes or none.
  *
- * @returns false when the deploy was in none of the states `from`: then nothing has changed
+ * @returns `beforeId`: the deploy that was live until then; null when the deploy was in none of the states `from`: then
+ *   nothing has changed
  * @throws NotBasedOnLive when another deploy is live than expected
  */
 export async function goLive(
   { db, clock, games, jobs }: Pick<FastifyInstance, 'db' | 'clock' | 'games' | 'jobs'>,
-  { deployId, gameId, ownerId, from, action, expectedLive, now }: Activation,
-): Promise<boolean> {
+  { deployId, gameId, ownerId, playerId, from, action, expectedLive }: Activation,
+): Promise<{ beforeId: string | null } | null> {
   return db
     .transaction(async (em) => {
       // This check avoids a lock on the game in a call that changes nothing. The update below decides.
       const deploy = await em.findOne(DeployRow, { id: deployId, state: { $in: [...from] } })
-      if (!deploy) return false
+      if (!deploy) return null
       // The game's row comes first, because it is the lock between two deploys of one game.
       const sharedMemory = Boolean(deploy.build?.sharedMemory)
       await games.setLive(em, gameId, { deployId, sharedMemory, expectedLive })
+      const others = { gameId, state: 'live', id: { $ne: deployId } } as const
+      const before = await em.findOne(DeployRow, others)
+      const now = laterOf(clock.now(), before?.liveAt)
+      const isOvertaken = action === 'deploy.live' && before !== null && wentLiveSince(deploy, before)
       const flipped = await em.nativeUpdate(
         DeployRow,
         { id: deployId, state: { $in: [...from] } },
-        { state: 'live', liveAt: now },
+        {
+          state: 'live',
+          liveAt: now,
+          ...(isOvertaken ? { overtakenById: before.id } : {}),
+          replacedById: null,
+          replacedByPlayerId: null,
+          replacedAt: null,
+        },
       )
       if (flipped === 0) throw new LostRace()
-      await em.nativeUpdate(DeployRow, { gameId, state: 'live', id: { $ne: deployId } }, { state: 'superseded' })
+      await em.nativeUpdate(DeployRow, others, {
+        state: 'superseded',
+        replacedById: deployId,
+        replacedByPlayerId: playerId,
+        replacedAt: now,
+      })
       await takeOver(em, deployId)
       await recordActivity(em, clock, { gameId, action, target: deployId, detail: deploy.message ?? null })
       await jobs.enqueue(em, { name: COMPRESS, key: gameId, owner: ownerId, payload: { gameId } })
-      return true
+      return { beforeId: before?.id ?? null }
     })
     .catch((error) => {
-      if (error instanceof LostRace) return false
+      if (error instanceof LostRace) return null
       throw error
     })
 }
+
+/** Keeps the times of a game's deploys in order where the clocks of two nodes differ. */
+const laterOf = (now: Date, before: Date | null | undefined): Date => (before && before > now ? before : now)
+
+/**
+ * Whether the live deploy of a game went live after another one had begun. Times decide only where none was live then, so
+ * that different clocks of two nodes matter seldom.
+ */
+const wentLiveSince = ({ baseId, createdAt }: DeployRow, { id, liveAt }: DeployRow): boolean =>
+  baseId ? id !== baseId : liveAt != null && liveAt >= createdAt
 
 /**
  * Makes the uploads of a deploy its maker's and opens its preview, without changing the live deploy. It can go live

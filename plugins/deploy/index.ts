@@ -18,6 +18,7 @@ import { migration as liveSecretsMigration } from './migrations/2026_11_26_live_
 import { makersOfDeploysMigration } from './migrations/2026_11_26_makers_of_deploys.ts'
 import { migration as openDeploysMigration } from './migrations/2026_11_26_open_deploys.ts'
 import { deploysOfPlayersMigration } from './migrations/2026_11_28_deploys_of_players.ts'
+import { replacedDeploysMigration } from './migrations/2026_11_28_replaced_deploys.ts'
 import { lastDeploys } from './pages/last-deploy-column.ts'
 import { pages } from './pages/routes.ts'
 import { Retention } from './retention.ts'
@@ -60,6 +61,7 @@ export default definePlugin(
       liveSecretsMigration,
       makersOfDeploysMigration,
       deploysOfPlayersMigration,
+      replacedDeploysMigration,
     ],
   },
   async (app, _config, limits) => {

@@ -4,23 +4,36 @@ import type { Game } from '../games/index.ts'
 import { isolationOf } from './builds/isolation.ts'
 import { type DeployRow, uploaderOf } from './entities.ts'
 import { previewUrl } from './previews.ts'
+import { replacedBy, replacerOf } from './replacements.ts'
 import type { Deploy, ExaminedBuild, FinalizedDeploy } from './schemas.ts'
 import { isFinalized } from './uploads/uploads.ts'
 
 type Parts = Pick<FastifyInstance, 'games' | 'origins'>
 
-/** Converts deploys of a game for the API, each with its maker: one query for all. */
+/** Converts deploys of a game for the API, each with its maker and who replaced it: one query for all. */
 export async function toDeploys({ games, origins }: Parts, rows: readonly DeployRow[], game: Game): Promise<Deploy[]> {
-  const makers = await games.members.people(rows.map((row) => uploaderOf(row).playerId))
-  return rows.map((row) => describe(row, game, { origins, by: makers.get(uploaderOf(row).playerId) ?? null }))
+  const people = await games.members.people(
+    rows.flatMap((row) => [uploaderOf(row).playerId, replacerOf(row) ?? []].flat()),
+  )
+  return rows.map((row) =>
+    describe(row, game, {
+      origins,
+      by: people.get(uploaderOf(row).playerId) ?? null,
+      replacedBy: replacedBy(row, people),
+    }),
+  )
 }
 
 /** Converts one deploy of a game for the API. */
 export const toDeploy = async (parts: Parts, row: DeployRow, game: Game): Promise<Deploy> =>
   (await toDeploys(parts, [row], game))[0] as Deploy
 
-/** Converts a deploy for the API, with the origins and makers at hand. @param by who made it */
-function describe(row: DeployRow, game: Game, { origins, by }: { origins: Origins; by: Deploy['by'] }): Deploy {
+/** Converts a deploy for the API, with the origins and players at hand. @param by who made it */
+function describe(
+  row: DeployRow,
+  game: Game,
+  { origins, by, replacedBy }: { origins: Origins } & Pick<Deploy, 'by' | 'replacedBy'>,
+): Deploy {
   const isWhole = isFinalized(row)
   return {
     id: row.id,
@@ -35,6 +48,7 @@ function describe(row: DeployRow, game: Game, { origins, by }: { origins: Origin
     createdAt: row.createdAt.toISOString(),
     expiresAt: row.expiresAt.toISOString(),
     liveAt: row.liveAt?.toISOString() ?? null,
+    replacedBy,
     pinned: row.pinned,
     room: row.roomPath ?? null,
     isolation: isWhole ? isolationOf(game.settings.crossOriginIsolated, row.build ?? null) : null,

@@ -127,6 +127,16 @@ const examinedBuild = Type.Union([ExaminedBuild, Type.Null()], {
   description: 'What the platform found in its files; null before it is whole.',
 })
 
+const Maker = Type.Object({ id: Type.String(), name: Type.String(), imageUrl: Type.String() })
+
+/** Another deploy of the game, which was live before or after the one of an answer. */
+export const Replacement = Type.Object({
+  deployId: Type.String(),
+  player: Type.Union([Maker, Type.Null()], { description: 'null: an account that has ended.' }),
+  at: Type.String({ format: 'date-time' }),
+})
+export type Replacement = Static<typeof Replacement>
+
 export const FinalizedDeploy = Type.Object({
   url: Type.String(),
   playUrl: Type.String(),
@@ -141,6 +151,23 @@ export const FinalizedDeploy = Type.Object({
   isolation: Isolation,
   build: examinedBuild,
   previewUrl: Type.Optional(Type.String({ description: 'Where a preview is played; only when one was asked for.' })),
+  replaced: Type.Optional(
+    Type.Object(Replacement.properties, {
+      description:
+        'The deploy that went live at `at`, after this one had begun, and that this one has replaced. `player` made it. Absent when there is none.',
+    }),
+  ),
+  undoes: Type.Optional(
+    Type.Object(Replacement.properties, {
+      description:
+        'Of a rollback: the deploy that was live until now, since `at`. `player` made it. Absent when nothing has changed.',
+    }),
+  ),
+  replacedBy: Type.Optional(
+    Type.Object(Replacement.properties, {
+      description: 'The deploy that `player` has put live meanwhile, at `at`; this one is live no longer.',
+    }),
+  ),
 })
 export type FinalizedDeploy = Static<typeof FinalizedDeploy>
 
@@ -148,7 +175,7 @@ export const Deploy = Type.Object({
   id: Type.String(),
   gameId: Type.String(),
   state: DeployState,
-  by: Type.Union([Type.Object({ id: Type.String(), name: Type.String(), imageUrl: Type.String() }), Type.Null()], {
+  by: Type.Union([Maker, Type.Null()], {
     description: 'Who made it; null: an account that has ended.',
   }),
   message: Type.Union([Type.String(), Type.Null()]),
@@ -159,6 +186,10 @@ export const Deploy = Type.Object({
   createdAt: Type.String({ format: 'date-time' }),
   expiresAt: Type.String({ format: 'date-time', description: 'When uploads end.' }),
   liveAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+  replacedBy: Type.Union([Replacement, Type.Null()], {
+    description:
+      'The deploy that `player` put live instead of it, at `at`; null: it is live, or never was, or nobody knows any more.',
+  }),
   pinned: Type.Boolean({ description: 'Kept however many deploys come after it.' }),
   room: Type.Union([Type.String(), Type.Null()], { description: 'The path of its room script.' }),
   isolation: Type.Union([Isolation, Type.Null()], { description: 'null before it is whole.' }),

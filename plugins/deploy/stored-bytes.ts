@@ -92,17 +92,15 @@ export function storedDeploys(app: FastifyInstance): StoredKind {
       return things
     },
     remove: (ownerId, id) => app.deploys.remove(ownerId, id),
-    async ofGame(em, gameId) {
-      const tally: Tally = { bytes: 0, blobs: [] }
+    async *ofGame(em, gameId) {
       for (let after = ''; ; ) {
         const [row] = await em.execute<{ id: string; files: string }[]>(
           `select d.id, m.files from deploys d join deploy_manifests m on m.deploy_id = d.id
            where d.game_id = ? and d.id > ? and d.state not in (?, ?) order by d.id limit 1`,
           [gameId, after, ...OVER],
         )
-        if (!row) return tally
-        tally.bytes += bytesOfStored(row.files)
-        for (const blob of await blobsOf(row.files)) tally.blobs.push(blob)
+        if (!row) return
+        yield { bytes: bytesOfStored(row.files), blobs: await blobsOf(row.files) }
         after = row.id
       }
     },

@@ -42,12 +42,12 @@ export function storedDrafts(app: FastifyInstance): StoredKind {
       }))
     },
     remove: (ownerId, gameId) => app.drafts.discard(ownerId, gameId),
-    async ofGame(em, gameId) {
+    async *ofGame(em, gameId) {
       const blobs = await em.execute<{ sha256: string; bytes: number | string }[]>(
         'select sha256, size as bytes from draft_files where game_id = ? and sha256 is not null',
         [gameId],
       )
-      return { bytes: 0, blobs: blobs.map(({ sha256, bytes }) => ({ sha256, bytes: Number(bytes) })) }
+      yield { bytes: 0, blobs: blobs.map(({ sha256, bytes }) => ({ sha256, bytes: Number(bytes) })) }
     },
   }
 }

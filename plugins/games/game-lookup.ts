@@ -46,8 +46,8 @@ export type LookupParts = Pick<GamesParts, 'db' | 'clock' | 'events' | 'origins'
 
 /**
  * Finds games, and announces their changes. There are four views of games: `isShown`, `shown` and `shownIn` of everybody
- * (as are the lists of `Catalog`), `mustSee`, `seenBy` and `mustPlay` of a viewer, `mustTest`, `mustMake`, `mustOwn` and
- * `list` of its members, and `evenDeleted` of the staff. `get`, `byId`, `byIds`, `bySlug`, `byClient` and `movedFrom` find every game that is not
+ * (as are the lists of `Catalog`), `mustSee`, `seenBy` and `mustPlay` of a viewer, `mustTest`, `mustMake`, `mustOwn`,
+ * `isMaker` and `list` of its members, and `evenDeleted` of the staff. `get`, `byId`, `byIds`, `bySlug`, `byClient` and `movedFrom` find every game that is not
  * deleted, for the platform's own work; what they return is shown to nobody without one of the views.
  */
 export class GameLookup {
@@ -202,6 +202,12 @@ export class GameLookup {
   /** Whether a player, or a visitor (null), may do something with a game beyond what everybody may. */
   may(playerId: string | null, game: Game, action: GameAction): boolean {
     return allows(roleOf(playerId, game), action)
+  }
+
+  /** Whether a player makes the game of an id, as its owner or beside them; false for a deleted game. */
+  async isMaker(playerId: string, gameId: string): Promise<boolean> {
+    const game = await this.byId(gameId)
+    return game !== null && this.may(playerId, game, 'make')
   }
 
   /**

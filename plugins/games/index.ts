@@ -34,6 +34,7 @@ import { suspensionCauseMigration } from './migrations/2026_11_26_suspension_cau
 import { activityOfPlayersMigration } from './migrations/2026_11_28_activity_of_players.ts'
 import { transfersMigration } from './migrations/2026_11_28_game_transfers.ts'
 import { invitationsByNameMigration } from './migrations/2026_11_28_invitations_by_name.ts'
+import { storedBytesOfTransfersMigration } from './migrations/2026_11_28_stored_bytes_of_transfers.ts'
 import { approvalPages, contributeApprovals } from './pages/approvals.ts'
 import { handOverPages } from './pages/hand-over.ts'
 import { contributeToHostDashboard, hostPages } from './pages/host.ts'
@@ -54,6 +55,7 @@ export type { GameColumn, GameTab, OwnerStat, PageSection, SettingsPage } from '
 export { NotBasedOnLive, Suspended } from './errors.ts'
 export { GameLookup } from './game-lookup.ts'
 export { receivedInvitations } from './members/invitation-pages.ts'
+export { ownerAndMakersOf } from './members/members.ts'
 export { holdOwners } from './members/ownership.ts'
 export { dashboardHeader } from './pages/dashboard.ts'
 export { NEW_GAME_STEPS } from './pages/form.ts'
@@ -104,6 +106,7 @@ export default definePlugin(
       transfersMigration,
       invitationsByNameMigration,
       activityOfPlayersMigration,
+      storedBytesOfTransfersMigration,
     ],
     limits: GamesLimits,
   },

@@ -8,7 +8,7 @@ const ReportSchema = defineEntity({
     id: p.string().length(30).primary(),
     targetKind: p.string().$type<TargetKind>().length(10),
     targetId: p.string().length(30),
-    /** The owner of the target when it was reported; of a player the player. */
+    /** The owner of the target, also after a game got another one; of a player the player. */
     ownerId: p.string().length(30).nullable().index(),
     /** Null for visitors without an account, and for deleted accounts. */
     reporterId: p.string().length(30).nullable(),

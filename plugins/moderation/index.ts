@@ -42,6 +42,7 @@ export default definePlugin(
       await reports.forget(em, playerId)
       await messages.forget(em, playerId)
     })
+    app.games.ownership.moves.push((em, { gameId, toId }) => reports.give(em, gameId, toId))
     app.games.deletion.reviews.push((em, id) => reports.isOpen(em, { kind: 'game', id }))
     app.assets.changes.reviews.push((em, id) => reports.isOpen(em, { kind: 'asset', id }))
     app.site.thingLinks.push({ label: 'Report', href: reportPath })

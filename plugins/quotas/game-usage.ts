@@ -13,19 +13,24 @@ interface GameTally {
 
 /** Counts what a game has of a kind; nothing of a kind that does not count for the owner of a game. */
 export async function tallyOfGame(em: SqlEntityManager, kind: StoredKind, gameId: string): Promise<GameTally> {
-  const { bytes, blobs } = (await kind.ofGame?.(em, gameId)) ?? { bytes: 0, blobs: [] }
+  const tally = { bytes: 0, total: 0 }
   const counts = new Map<string, BlobCount>()
-  let total = bytes
-  for (const blob of blobs) {
-    const key = `${blob.sha256} ${blob.bytes}`
-    const before = counts.get(key)
-    if (before) before.refs++
-    else {
-      counts.set(key, { sha256: blob.sha256, bytes: blob.bytes, refs: 1 })
-      total += blob.bytes
+  for await (const { bytes, blobs } of kind.ofGame?.(em, gameId) ?? []) {
+    tally.bytes += bytes
+    tally.total += bytes
+    for (const { sha256, bytes } of blobs) {
+      const first = counts.get(sha256)
+      // A content with a second size, of which one is false, has a key of its own.
+      const key = first === undefined || first.bytes === bytes ? sha256 : `${sha256} ${bytes}`
+      const before = key === sha256 ? first : counts.get(key)
+      if (before) before.refs++
+      else {
+        counts.set(key, { sha256, bytes, refs: 1 })
+        tally.total += bytes
+      }
     }
   }
-  return { bytes, blobs: [...counts.values()], total }
+  return { ...tally, blobs: [...counts.values()] }
 }
 
 /**

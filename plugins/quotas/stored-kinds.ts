@@ -14,8 +14,11 @@ export interface StoredKind {
   things(ownerId: string, limit: number): Promise<StoredThing[]>
   /** Removes a thing of the player. @throws NotFound, or the reason why it stays */
   remove(ownerId: string, id: string): Promise<unknown>
-  /** Counts what a game has of this kind, where that counts for the owner of the game, in the caller's transaction. */
-  ofGame?(em: SqlEntityManager, gameId: string): Promise<Tally>
+  /**
+   * Counts what a game has of this kind, where that counts for the owner of the game, in the caller's transaction. It yields
+   * one thing after the other, since all blobs of a game's deploys are too many for the memory.
+   */
+  ofGame?(em: SqlEntityManager, gameId: string): AsyncIterable<Tally>
 }
 
 /** The result of a recount. */

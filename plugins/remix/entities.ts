@@ -9,7 +9,7 @@ const RemixSchema = defineEntity({
     sourceGameId: p.string().length(30),
     /** The title of the source when it was copied, which nothing shows any more. */
     sourceTitle: p.string().length(120),
-    /** The owner of the source; null once the account is deleted. */
+    /** The owner of the source when it was copied; null once the account is deleted. */
     sourceOwnerId: p.string().length(30).nullable().index(),
     createdAt: p.datetime(3),
   },

@@ -91,7 +91,9 @@ export class Remixes {
     )
     if (!row) return null
     const [game] = await games.shown([row.sourceGameId])
-    const player = row.ownerId === null ? null : await identity.players.find(row.ownerId)
+    // The source may have another owner by now. One that nobody may see tells nothing of it.
+    const ownerId = game?.ownerId ?? row.ownerId
+    const player = ownerId === null ? null : await identity.players.find(ownerId)
     return {
       game: game ?? null,
       owner: player && { id: player.id, name: player.name, hasPage: !player.disabled && !player.isGuest },

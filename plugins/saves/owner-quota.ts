@@ -152,12 +152,12 @@ export function storedSaves(app: Pick<FastifyInstance, 'db' | 'origins'>): Store
     async remove() {
       throw new Conflict('The saves of a game belong to its players. They are deleted with the game.')
     },
-    async ofGame(em, gameId) {
+    async *ofGame(em, gameId) {
       const [row] = await em.execute<{ bytes: number | string }[]>(
         'select counted_bytes as bytes from save_totals where game_id = ?',
         [gameId],
       )
-      return { bytes: Number(row?.bytes ?? 0), blobs: [] }
+      yield { bytes: Number(row?.bytes ?? 0), blobs: [] }
     },
   }
 }

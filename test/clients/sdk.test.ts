@@ -82,6 +82,37 @@ t.test('games: made, read, listed page by page, changed, taken away', async (t) 
   await t.rejects(client.games.get(game.id), NotFoundError)
 })
 
+t.test('members: invited, promoted, made the owner, removed', async (t) => {
+  const { client, platform, owner } = await openPlatform(t)
+  const friend = await platform.signUp({ name: 'Ben' })
+  const theirs = createClient({ baseUrl: platform.portal, token: (await platform.program(friend)).token as string })
+  const { id } = await client.games.create({ title: 'Pong', description: '' })
+  await t.rejects(theirs.members.list(id), NotFoundError)
+
+  const link = await client.members.invite(id, { role: 'tester' })
+  t.match(await client.members.invitations('pong').toArray(), [{ id: link.id, usesLeft: 20 }])
+  await friend.submit(new URL(link.url).pathname, {})
+  await client.members.revoke(id, link.id)
+  t.same(await client.members.invitations(id).toArray(), [])
+  await client.members.change(id, friend.id, 'maker')
+  const roles = (await theirs.members.list(id)).map(({ player, role }) => [player.name, role])
+  t.same(roles, [
+    ['Ada', 'owner'],
+    ['Ben', 'maker'],
+  ])
+  t.equal((await theirs.members.invite(id, { role: 'maker' }).catch((error) => error)).status, 403, 'only the owner')
+
+  await client.transfers.offer(id, friend.id)
+  t.match(await theirs.transfers.get(id), { from: { name: 'Ada' }, counts: { games: 1 } })
+  await theirs.transfers.end(id)
+  await t.rejects(theirs.transfers.accept(id), NotFoundError)
+  await client.transfers.offer(id, friend.id)
+  await theirs.transfers.accept(id)
+  t.equal((await theirs.games.get(id)).role, 'owner')
+  await client.members.remove(id, owner.id)
+  await t.rejects(client.games.get(id), NotFoundError, 'the former owner has left')
+})
+
 t.test('deploys: published with progress, unchanged files not again, rolled back', async (t) => {
   const { client, platform } = await openPlatform(t)
   const game = await client.games.create({ title: 'Pong', description: '' })

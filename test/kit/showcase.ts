@@ -224,6 +224,7 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
       'overview',
       'code',
       'deploys',
+      'assets',
       'sign-in',
       'rooms',
       'scores',

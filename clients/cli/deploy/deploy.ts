@@ -4,6 +4,7 @@ import { type BundleAddress, missingFiles } from './bundles.ts'
 import type { Build } from './folder.ts'
 import { type HashedFile, hashFiles } from './hash.ts'
 import { Journal } from './journal.ts'
+import type { Replacements } from './replacements.ts'
 import { sendFiles } from './send.ts'
 import type { Upload } from './upload.ts'
 
@@ -37,7 +38,7 @@ export interface DeployProgress {
 }
 
 /** The response of `POST /api/deploy/{id}/finalize`, and the statistics of this deploy. */
-export interface DeployResult {
+export interface DeployResult extends Replacements {
   deployId: string
   url: string
   playUrl: string

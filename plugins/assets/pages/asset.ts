@@ -38,7 +38,12 @@ export interface AssetPageProps {
   applied: readonly Applied[]
   /** Null when the account was deleted. */
   ownerName: string | null
+  /** Whether the viewer is its owner. */
   owned: boolean
+  /** Whether the viewer may change it. */
+  made: boolean
+  /** Its game, for those who may change it. */
+  game: { title: string; href: string } | null
   isAdmin: boolean
   /** Whether the viewer may suspend it. */
   moderates: boolean
@@ -47,7 +52,7 @@ export interface AssetPageProps {
 /** Renders one asset with viewer and links and, for its owner, the controls. */
 export function assetPage(
   app: Pick<FastifyInstance, 'browserFiles' | 'site'>,
-  { asset, applied, ownerName, owned, isAdmin, moderates }: AssetPageProps,
+  { asset, applied, ownerName, owned, made, game, isAdmin, moderates }: AssetPageProps,
 ): View {
   const path = pathOf(asset)
   const { source, lod } = asset.variants
@@ -64,6 +69,7 @@ export function assetPage(
   const facts = [
     { term: 'Kind', detail: asset.kind },
     { term: 'By', detail: ownerName ?? 'somebody who has left' },
+    ...(game ? [{ term: 'Game', detail: html`<a href=${game.href}>${game.title}</a>` }] : []),
     { term: 'License', detail: license(asset.license) },
     { term: 'Size', detail: formatBytes(source.size) },
     ...(source.triangles === null ? [] : [{ term: 'Triangles', detail: number.format(source.triangles) }]),
@@ -79,9 +85,9 @@ export function assetPage(
   <//>`
   return html`
     <${PageHeader} title=${asset.title} crumbs=${[{ label: 'Assets', href: '/assets' }]} chips=${chips}
-      lede=${asset.description || undefined} actions=${html`${owned && ownerActions(asset)}<${Button} kind="act" href=${`${path}/file?variant=source`}>Download<//>`} />
+      lede=${asset.description || undefined} actions=${html`${made && makerActions(asset, game !== null)}<${Button} kind="act" href=${`${path}/file?variant=source`}>Download<//>`} />
     <${Split} aside=${aside}>
-      ${owned && suspensionOf(asset)}
+      ${made && suspensionOf(asset, owned)}
       ${!asset.suspended && stage(app, asset, isModel)}
       ${isModel && clips(asset, applied)}
       <${Section} title="Use it in a game" description="The address never changes. Any page may load it.">
@@ -127,11 +133,14 @@ const clips = (asset: AssetRecord, applied: readonly Applied[]): View | null => 
   <//>`
 }
 
-const ownerActions = (asset: AssetRecord): View => html`
+const makerActions = (asset: AssetRecord, inGame: boolean): View => html`
   <${Button} href=${`${pathOf(asset)}/edit`}>Edit<//>
   ${visibility(asset, (shown) => {
     const verb = shown.visibility === 'public' ? 'unpublish' : 'publish'
-    const said = verb === 'publish' ? 'It is public: anybody may load it.' : 'It is private: only you may load it.'
+    const said =
+      verb === 'publish'
+        ? 'It is public: anybody may load it.'
+        : `It is private: only ${inGame ? 'its owner and the makers of its game' : 'you'} may load it.`
     return html`<${Form} action=${`${pathOf(asset)}/${verb}`} optimistic="visibility" said=${said}><${Button}>${verb === 'publish' ? 'Publish' : 'Make private'}<//><//>`
   })}`
 

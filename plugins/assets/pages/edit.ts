@@ -3,11 +3,20 @@ import { Errors } from 'typebox/value'
 import { Confirm, Field, Form, html, PageHeader, Section, type View } from '../../../core/pages/index.ts'
 import { type AssetRecord, pathOf } from '../record.ts'
 import { AssetChanges } from '../schemas.ts'
+import { GAME_HINT, type GameChoice } from './game-choice.ts'
 
 const text = Type.String()
 /** The fields of the form, all as text. */
 export const EditForm = Type.Object(
-  { title: text, slug: text, description: text, tags: text, license: text, lod: Type.Optional(text) },
+  {
+    title: text,
+    slug: text,
+    description: text,
+    tags: text,
+    license: text,
+    lod: Type.Optional(text),
+    gameId: Type.Optional(text),
+  },
   { additionalProperties: false },
 )
 export type AssetForm = Required<Static<typeof EditForm>>
@@ -19,11 +28,13 @@ const ADVICE: Record<keyof AssetForm, string> = {
   tags: 'Use at most 10 tags, each of 1 to 30 lower-case letters, digits and hyphens.',
   license: 'Use an SPDX identifier or expression.',
   lod: 'Choose one of the two.',
+  gameId: 'Choose one of your games.',
 }
 
 /** Parses the form by the rules of the API. */
 export function readEdit({
   lod,
+  gameId,
   ...form
 }: Static<typeof EditForm>): { changes: AssetChanges } | { problems: Partial<AssetForm> } {
   const tags = [
@@ -34,8 +45,14 @@ export function readEdit({
         .filter(Boolean),
     ),
   ]
-  // Only models have the choice.
-  const changes = { ...form, tags, license: form.license.trim() || null, ...(lod ? { lod } : {}) }
+  // Only models have the choice of `lod`, and only some viewers that of the game.
+  const changes = {
+    ...form,
+    tags,
+    license: form.license.trim() || null,
+    ...(lod ? { lod } : {}),
+    ...(gameId === undefined ? {} : { gameId: gameId || null }),
+  }
   const problems: Partial<AssetForm> = {}
   for (const { instancePath } of Errors(AssetChanges, changes)) {
     const name = instancePath.split('/')[1] as keyof AssetForm
@@ -44,19 +61,27 @@ export function readEdit({
   return Object.keys(problems).length > 0 ? { problems } : { changes: changes as AssetChanges }
 }
 
-export const formOf = ({ title, slug, description, tags, license, lod }: AssetRecord): AssetForm => ({
+export const formOf = ({ title, slug, description, tags, license, lod, gameId }: AssetRecord): AssetForm => ({
   title,
   slug,
   description,
   tags: tags.join(', '),
   license: license ?? '',
   lod,
+  gameId: gameId ?? '',
 })
 
-/** The form for an asset's metadata. @param problems the errors of the last attempt, by field */
+/**
+ * The form for an asset's metadata.
+ *
+ * @param choices.games the choices of its game; null for none
+ * @param choices.owned whether the viewer may delete it
+ * @param problems the errors of the last attempt, by field
+ */
 export const editPage = (
   asset: AssetRecord,
   form: AssetForm,
+  { games, owned }: { games: readonly GameChoice[] | null; owned: boolean },
   problems: { [Name in keyof AssetForm | 'form']?: string | undefined } = {},
 ): View => html`
   <${PageHeader} title=${`Edit ${asset.title}`} crumbs=${[
@@ -81,7 +106,14 @@ export const editPage = (
         { value: 'off', label: 'Always as uploaded' },
       ]} />`
     }
+    ${
+      games &&
+      html`<${Field} label="Game" name="gameId" type="select" value=${form.gameId} error=${problems.gameId} hint=${GAME_HINT} options=${games} />`
+    }
   <//>
+  ${owned && deletion(asset)}`
+
+const deletion = (asset: AssetRecord): View => html`
   <${Section} title="Delete">
     <${Confirm} label="Delete this asset" action=${`${pathOf(asset)}/delete`}><p>Games that link to it lose it at once. It can't be restored.</p><//>
   <//>`

@@ -64,7 +64,7 @@ export function library({ title, path, assets, nextCursor, tags, query }: Librar
     </div>
     ${
       assets.length > 0
-        ? html`<${Grid}>${assets.map(card)}<//>`
+        ? html`<${Grid}>${assets.map((asset) => assetCard(asset))}<//>`
         : html`<${EmptyState} title=${narrowed ? 'Nothing matches' : 'No assets yet'} action=${narrowed ? undefined : { href: '/assets/new', label: 'Upload the first' }}>
             <p>${narrowed ? html`Try the beginning of a word of its title, or <a href=${path}>see everything</a>.` : html`A model (<code>.glb</code>, <code>.gltf</code>, <code>.vrm</code>), a picture, a sound, or a ZIP archive of such.`}</p>
           <//>`
@@ -72,8 +72,9 @@ export function library({ title, path, assets, nextCursor, tags, query }: Librar
     <${Pagination} label="Assets" next=${nextCursor && address({ cursor: nextCursor })} first=${cursor && address({})} />`
 }
 
-const card = (asset: AssetRecord): View => {
+/** A card that links to an asset. @param owner the name of its owner, in a list of several owners */
+export const assetCard = (asset: AssetRecord, owner?: string): View => {
   const words = [asset.kind, asset.rigged && 'rigged', asset.license, asset.visibility === 'private' && 'private']
   const game = { id: asset.id, title: asset.title, coverUrl: `${pathOf(asset)}/thumbnail` }
-  return html`<${GameCard} game=${game} href=${pathOf(asset)} meta=${words.filter(Boolean).join(' · ')} />`
+  return html`<${GameCard} game=${game} href=${pathOf(asset)} by=${owner && `by ${owner}`} meta=${words.filter(Boolean).join(' · ')} />`
 }

@@ -17,6 +17,8 @@ import { checkLength, receive } from '../upload/receive.ts'
 import { titleOf } from '../upload/title.ts'
 import { assetPage } from './asset.ts'
 import { type AssetForm, EditForm, editPage, formOf, readEdit } from './edit.ts'
+import { assetsOf, gamePages } from './game.ts'
+import { gameOf, gamesFor, gamesToChoose } from './game-choice.ts'
 import { library } from './library.ts'
 import { STAGE_SCRIPT, VIEWER_POLICY } from './stage.ts'
 import { uploadPage } from './upload.ts'
@@ -28,12 +30,13 @@ const PER_PAGE = 24
 
 const { q, kind, tag, rigged, cursor } = AssetQuery.properties
 const Browse = Type.Object({ q, kind, tag, rigged, cursor })
+const NewQuery = Type.Object({ game: Type.Optional(Type.String({ maxLength: 63 })) })
 const Slug = Type.Object({ slug: Type.String({ maxLength: 63 }) })
 
 interface EditProps {
   asset: AssetRecord
   form: AssetForm
-  problems?: Parameters<typeof editPage>[2]
+  problems?: Parameters<typeof editPage>[3]
   status?: number
 }
 
@@ -43,6 +46,7 @@ export const pages =
   async (app) => {
     const { assets } = app
     await app.register(multipart, uploadForms(limits))
+    await app.register(gamePages)
 
     app.get('/assets', { ...open, schema: { querystring: Browse } }, async (request, reply) => {
       const [page, tags] = await Promise.all([
@@ -69,16 +73,18 @@ export const pages =
       })
     })
 
-    app.get('/assets/new', own, async (request, reply) =>
-      renderPage(reply, {
+    app.get('/assets/new', { ...own, schema: { querystring: NewQuery } }, async (request, reply) => {
+      const { playerId } = callerOf(request)
+      const { choices, chosen } = await gamesToChoose(app, playerId, request.query.game)
+      return renderPage(reply, {
         title: 'Upload an asset',
         current: '/assets/mine',
         user: callerOf(request).viewer,
         scripts: ['asset-upload.js'],
         narrow: true,
-        body: uploadPage(),
-      }),
-    )
+        body: uploadPage(choices, chosen),
+      })
+    })
 
     app.post(
       '/assets/new',
@@ -112,7 +118,10 @@ export const pages =
       const viewer = request.principal?.viewer
       const asset = await assets.find(request.params.slug, request.principal?.playerId ?? null)
       if (!asset) throw new NotFound('asset')
-      const owned = request.principal?.playerId === asset.ownerId
+      const playerId = request.principal?.playerId ?? null
+      const owned = playerId === asset.ownerId
+      const made = await assets.access.may(playerId, asset, 'make')
+      const game = await gameOf(app, playerId, asset)
       const owner = await app.identity.players.find(asset.ownerId)
       return renderPage(reply, {
         title: asset.title,
@@ -125,26 +134,38 @@ export const pages =
           applied: await assets.clips.of(asset.id),
           ownerName: owner?.name ?? null,
           owned,
+          made,
+          game: game && { title: game.title, href: assetsOf(game) },
           isAdmin: viewer?.isAdmin ?? false,
           moderates: viewer !== undefined && viewer.role !== 'player',
         }),
       })
     })
 
-    /** Ownership is checked before the body is read. Another player's asset counts as not found. */
+    /** What the viewer may do is checked before the body is read. Another player's asset counts as not found. */
+    const made = async (request: FastifyRequest) => {
+      await assets.mustMake(callerOf(request).playerId, (request.params as { slug: string }).slug)
+    }
     const owned = async (request: FastifyRequest) => {
       await assets.mustOwn(callerOf(request).playerId, (request.params as { slug: string }).slug)
     }
-    const edit = (request: FastifyRequest, reply: FastifyReply, { asset, form, problems, status = 200 }: EditProps) =>
-      renderPage(reply, {
+    const edit = async (
+      request: FastifyRequest,
+      reply: FastifyReply,
+      { asset, form, problems, status = 200 }: EditProps,
+    ) => {
+      const { playerId, viewer } = callerOf(request)
+      const choices = { games: await gamesFor(app, playerId, asset), owned: playerId === asset.ownerId }
+      return renderPage(reply, {
         title: `Edit ${asset.title}`,
         current: '/assets/mine',
-        user: callerOf(request).viewer,
+        user: viewer,
         narrow: true,
         status,
-        body: editPage(asset, form, problems),
+        body: editPage(asset, form, choices, problems),
       })
-    app.get('/assets/:slug/edit', { ...own, onRequest: owned, schema: { params: Slug } }, async (request, reply) => {
+    }
+    app.get('/assets/:slug/edit', { ...own, onRequest: made, schema: { params: Slug } }, async (request, reply) => {
       const asset = await assets.get(request.params.slug)
       return edit(request, reply, { asset, form: formOf(asset) })
     })
@@ -152,7 +173,7 @@ export const pages =
       '/assets/:slug/edit',
       {
         ...own,
-        onRequest: owned,
+        onRequest: made,
         bodyLimit: bodyWithText(DESCRIPTION_LENGTH),
         schema: { params: Slug, body: EditForm },
       },
@@ -162,8 +183,8 @@ export const pages =
         if ('problems' in read)
           return edit(request, reply, { asset, form: { ...formOf(asset), ...request.body }, ...read, status: 400 })
         try {
-          const made = await assets.changes.update(callerOf(request).playerId, request.params.slug, read.changes)
-          return reply.redirect(pathOf(made), 303)
+          const changed = await assets.changes.update(callerOf(request).playerId, request.params.slug, read.changes)
+          return reply.redirect(pathOf(changed), 303)
         } catch (error) {
           if (!isPlatformError(error) || error.statusCode === 404) throw error
           const problems = { form: error.message }
@@ -182,10 +203,10 @@ export const pages =
     ] as const) {
       app.post(
         `/assets/:slug/${verb}`,
-        { ...own, onRequest: owned, schema: { params: Slug } },
+        { ...own, onRequest: made, schema: { params: Slug } },
         async (request, reply) => {
-          const made = await assets.changes.update(callerOf(request).playerId, request.params.slug, { visibility })
-          return reply.redirect(pathOf(made), 303)
+          const asset = await assets.changes.update(callerOf(request).playerId, request.params.slug, { visibility })
+          return reply.redirect(pathOf(asset), 303)
         },
       )
     }

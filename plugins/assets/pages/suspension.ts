@@ -96,15 +96,16 @@ function SuspensionPage(asset: AssetRecord, problem: string | undefined): View {
     <//>`
 }
 
-/** Shows the owner of a suspended asset the reason, and the form to answer. */
-export const suspensionOf = ({ suspended, appeal, slug }: AssetRecord): View | null =>
+/** Shows the makers of a suspended asset the reason, and its owner the form to answer. */
+export const suspensionOf = ({ suspended, appeal, slug }: AssetRecord, owned: boolean): View | null =>
   suspended &&
   html`<${Card} title="Suspended" description="Its files answer 451 wherever they are linked. Nothing is deleted.">
     <p><bdi>${suspended.reason}</bdi></p><p class="soft">Since <${Timestamp} at=${suspended.at} />.</p>
     ${
       appeal
-        ? html`<p>You answered: <bdi>${appeal}</bdi></p>`
-        : html`<${Form} action=${`/assets/${slug}/appeal`}>
+        ? html`<p>${owned ? 'You answered' : 'Its owner answered'}: <bdi>${appeal}</bdi></p>`
+        : owned &&
+          html`<${Form} action=${`/assets/${slug}/appeal`}>
             <${Field} label="Your answer" name="text" type="textarea" rows=${4} required maxlength=${APPEAL_LENGTH} hint="You can answer once. Say what you changed." />
             <${Button} kind="act">Send the answer<//>
           <//>`

@@ -1,7 +1,13 @@
 import { Field, Form, html, PageHeader, type View } from '../../../core/pages/index.ts'
+import { GAME_HINT, type GameChoice, NO_GAME } from './game-choice.ts'
 
-/** The upload form. */
-export const uploadPage = (): View => html`
+/**
+ * The upload form.
+ *
+ * @param games what the player makes
+ * @param gameId the game that is chosen at first
+ */
+export const uploadPage = (games: readonly GameChoice[], gameId: string | undefined): View => html`
   <${PageHeader} title="Upload an asset" crumbs=${[{ label: 'Assets', href: '/assets' }]}
     lede="A model (.glb, .gltf, .vrm), a picture, a sound, or a ZIP archive. An archive becomes a pack, or a model if it holds one .gltf." />
   <${Form} id="upload-asset" action="/assets/new" multipart submit="Upload">
@@ -10,8 +16,12 @@ export const uploadPage = (): View => html`
     <${Field} label="Description" name="description" type="textarea" rows=${3} required=${false} />
     <${Field} label="Tags" name="tags" required=${false} autocomplete="off" hint="Up to ten, separated by commas: letters a to z, digits, hyphens." />
     <${Field} label="License" name="license" required=${false} autocomplete="off" mono hint=${html`An SPDX identifier, such as <code>CC0-1.0</code> or <code>CC-BY-4.0</code>.`} />
+    ${
+      games.length > 0 &&
+      html`<${Field} label="Game" name="gameId" type="select" value=${gameId ?? ''} hint=${GAME_HINT} options=${[NO_GAME, ...games]} />`
+    }
     <${Field} label="Visibility" name="visibility" type="select" value="private"
-      options=${[{ value: 'private', label: 'Only me' }, { value: 'public', label: 'Everybody' }]} />
+      options=${[{ value: 'private', label: games.length > 0 ? 'Only me, and the makers of its game' : 'Only me' }, { value: 'public', label: 'Everybody' }]} />
     <div class="progress" hidden>
       <progress max="1" value="0" aria-label="Upload"></progress>
       <p></p>

@@ -13,11 +13,10 @@ export const assetTools = defineTools([
     title: 'Search the asset library',
     route: 'GET /api/assets',
     description:
-      'Finds 3D models, packs, pictures and sounds that games may hot-link: public ones, or with `owner: "me"` your own. `fileUrl` is the address to load.',
+      'Finds 3D models, packs, pictures and sounds that games may hot-link: public ones, with `owner: "me"` your own, or with `gameId` those of a game that you make. `fileUrl` is the address to load.',
     effect: 'reads',
     scope: 'assets:read',
-    call: ({ app, playerId }, { owner, ...query }) =>
-      app.assets.library.page({ limit: 20, ...query }, owner === 'me' ? playerId : null),
+    call: ({ app, playerId }, query) => app.assets.list(playerId, { limit: 20, ...query }),
   },
   {
     name: 'asset_get',
@@ -29,7 +28,7 @@ export const assetTools = defineTools([
     call: async ({ app, playerId }, { id }) => {
       const asset = await app.assets.find(id, playerId)
       if (!asset) throw new NotFound('asset')
-      return asset
+      return app.assets.shownTo(playerId, asset)
     },
   },
   {
@@ -49,6 +48,9 @@ export const assetTools = defineTools([
         Type.String({ maxLength: 100, pattern: '^[A-Za-z0-9.+()-]+(?: [A-Za-z0-9.+()-]+)*$', description: 'SPDX.' }),
       ),
       tags: Type.Optional(Type.Array(Tag, { maxItems: 10 })),
+      gameId: Type.Optional(
+        Type.String({ minLength: 1, maxLength: 63, description: 'A game that you make, whose makers may change it.' }),
+      ),
     },
     call: async ({ app, playerId }, { fileName, base64, ...fields }) => {
       const body = Readable.from([await decodeBase64(base64, 'base64')])

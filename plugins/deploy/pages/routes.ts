@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import Type, { type Static } from 'typebox'
+import { NotFound } from '../../../core/errors.ts'
 import { callerOf } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import {
@@ -27,6 +28,7 @@ import type { Deploy, DeployState } from '../schemas.ts'
 import { isFinalized } from '../uploads/uploads.ts'
 import { examined, warningsOf } from './build-notes.ts'
 import { deployScript } from './deploy-script.ts'
+import { makerOf, overtook, replacementNote, rollbackForm, rolledBack } from './whose-deploy.ts'
 
 const constraints = { origin: 'portal' } as const
 const own = { config: { auth: 'session', page: true }, constraints } as const
@@ -38,20 +40,14 @@ const Query = Type.Object({
   pinned: Type.Optional(Type.String()),
   unpinned: Type.Optional(Type.String()),
   unwrapped: Type.Optional(Type.String({ description: 'The archive had one folder, whose content was published.' })),
+  replaced: Type.Optional(Type.String({ maxLength: 30, description: 'The deploy that went live meanwhile.' })),
   published: Type.Optional(Type.String({ pattern: '^[0-9]{1,6}$', description: 'How many files were left out.' })),
 })
 
 /** The deploy history on a game's dashboard. */
 export const pages: Routes = async (app) => {
   app.get('/games/:slug/deploys', { ...own, schema: { params: Slug, querystring: Query } }, (request, reply) => {
-    const { cursor } = request.query
-    const { slug } = request.params
-    return showDeploys(app, request, reply, {
-      slug,
-      cursor,
-      done: doneOf(slug, request.query),
-      published: request.query.published !== undefined,
-    })
+    return showDeploys(app, request, reply, { slug: request.params.slug, query: request.query })
   })
 
   const Params = Type.Object({ ...Slug.properties, deployId: Type.String({ maxLength: 30 }) })
@@ -91,33 +87,30 @@ export const pages: Routes = async (app) => {
 }
 
 /** The message after a step. */
-function doneOf(
-  slug: string,
-  { restored, removed, pinned, unpinned, published, unwrapped }: Static<typeof Query>,
-): Content {
-  if (restored !== undefined)
-    return html`That deploy is live again.${
-      /^dep_\w+$/.test(restored) &&
-      html` <${Form} action=${`/games/${slug}/deploys/${restored}/rollback`} inline><${Button} small>Undo<//><//>`
-    }`
+async function doneOf(
+  { restored, removed, pinned, unpinned, published, unwrapped, replaced }: Static<typeof Query>,
+  {
+    path,
+    playerId,
+    find,
+  }: Pick<Context, 'path' | 'playerId'> & { find: (deployId: string) => Promise<Deploy | undefined> },
+): Promise<Content> {
+  if (restored !== undefined) return rolledBack(path, await find(restored), playerId)
   if (removed !== undefined) return 'That deploy is deleted.'
   if (pinned !== undefined) return 'That deploy is pinned: it stays, however many come after it.'
   if (unpinned !== undefined) return 'That deploy is no longer pinned.'
   if (published === undefined) return null
   const left = Number(published)
   const folder = unwrapped === undefined ? '' : ' The archive has one folder; its content is published.'
-  return left === 0
-    ? `Your build is live.${folder}`
-    : `Your build is live.${folder} ${left === 1 ? 'One file was' : `${left} files were`} left out: secrets, dependencies, litter, or listed in .gameyardignore.`
+  const leftOut =
+    left > 0 &&
+    ` ${left === 1 ? 'One file was' : `${left} files were`} left out: secrets, dependencies, litter, or listed in .gameyardignore.`
+  return html`Your build is live.${replaced && overtook(await find(replaced))}${folder}${leftOut}`
 }
 
 interface Shown {
   slug: string
-  cursor?: string | undefined
-  /** The message after a step. */
-  done?: Content
-  /** The failed step was to publish a build. */
-  published?: boolean
+  query: Static<typeof Query>
 }
 
 /** Renders the page. @throws NotFound when the game is not the caller's */
@@ -125,18 +118,30 @@ async function showDeploys(
   app: FastifyInstance,
   request: FastifyRequest,
   reply: FastifyReply,
-  { slug, cursor, done = null, published = false }: Shown,
+  { slug, query }: Shown,
 ): Promise<string> {
+  const { cursor } = query
   const { playerId, viewer } = callerOf(request)
   const game = await app.games.mustMake(playerId, slug)
   const page = await app.deploys.list(playerId, game.id, { limit: 20, ...(cursor ? { cursor } : {}) })
-  const warnings = published ? warningsOf(page.deploys.find(({ state }) => state === 'live')) : ''
+  const find = async (deployId: string): Promise<Deploy | undefined> => {
+    const listed = page.deploys.find(({ id }) => id === deployId)
+    if (listed) return listed
+    const other = await app.deploys.get(playerId, deployId).catch((error) => {
+      if (error instanceof NotFound) return undefined
+      throw error
+    })
+    return other?.gameId === game.id ? other : undefined
+  }
+  const live = game.liveDeployId ? await find(game.liveDeployId) : undefined
+  const published = query.published !== undefined
+  const done = await doneOf(query, { path: `/games/${slug}/deploys`, playerId, find })
   return renderPage(reply, {
     title: `Deploys of ${game.title}`,
     user: viewer,
     scripts: ['upload-archive.js'],
-    flash: done === null ? null : { message: html`${done}${warnings}` },
-    body: deploysPage(app, game, { ...page, cursor, published }),
+    flash: done === null ? null : { message: html`${done}${published && warningsOf(live)}` },
+    body: deploysPage(app, game, { ...page, cursor, published, live, playerId }),
   })
 }
 
@@ -146,12 +151,16 @@ interface DeploysProps {
   cursor: string | undefined
   /** A build has just gone live. */
   published: boolean
+  /** The live deploy, whether it is listed on this page or not. */
+  live: Deploy | undefined
+  /** The viewer. */
+  playerId: string
 }
 
 function deploysPage(
   app: Pick<FastifyInstance, 'games' | 'origins'>,
   game: Game,
-  { deploys, nextCursor, cursor, published }: DeploysProps,
+  { deploys, nextCursor, cursor, published, live, playerId }: DeploysProps,
 ): View {
   const path = `/games/${game.slug}/deploys`
   const never = deploys.length === 0 && !cursor
@@ -160,8 +169,8 @@ function deploysPage(
   const step = never ? 1 : first ? 2 : null
   const history =
     !never &&
-    html`<${Section} title="History">
-      <${Table} caption=${`Deploys of ${game.title}`} columns=${columnsFor(path)} rows=${deploys} />
+    html`<${Section} title="History" description=${html`The <a href=${`/games/${game.slug}/activity`}>activity</a> of the game says by which token or assistant each build came.`}>
+      <${Table} caption=${`Deploys of ${game.title}`} columns=${columnsFor({ path, live, playerId })} rows=${deploys} />
       <${Pagination} label="Deploys" next=${nextCursor && `${path}?cursor=${nextCursor}`} first=${cursor && path} />
     <//>`
   return html`
@@ -199,15 +208,25 @@ const uploadForm = (path: string): View => html`
     </div>
   <//>`
 
-const columnsFor = (path: string) => [
+interface Context {
+  /** The address of the page. */
+  path: string
+  live: Deploy | undefined
+  /** The viewer. */
+  playerId: string
+}
+
+const columnsFor = (context: Context) => [
   {
     label: 'Deploy',
     cell: (deploy: Deploy) =>
       html`${deploy.message ?? 'No message'}<br /><code class="soft">${deploy.id}</code>${deploy.failure && html`<br /><span class="soft">${deploy.failure}</span>`}${examined(deploy)}`,
   },
+  { label: 'By', cell: makerOf },
   {
     label: 'State',
-    cell: (deploy: Deploy) => html`${stateChip(deploy)}${deploy.pinned && html` <${Chip}>pinned<//>`}`,
+    cell: (deploy: Deploy) =>
+      html`<span>${stateChip(deploy)}${deploy.pinned && html` <${Chip}>pinned<//>`}${replacementNote(deploy)}</span>`,
   },
   {
     label: 'Files',
@@ -215,17 +234,24 @@ const columnsFor = (path: string) => [
       html`<span>${files} · ${formatBytes(bytes)}${room && html`<br /><span class="soft">room script <code>${room}</code></span>`}</span>`,
   },
   { label: 'Started', cell: (deploy: Deploy) => html`<${Timestamp} at=${deploy.createdAt} />` },
-  { label: 'Actions', action: true, cell: (deploy: Deploy) => actions(path, deploy) },
+  { label: 'Actions', action: true, cell: (deploy: Deploy) => actions(deploy, context) },
 ]
 
-const actions = (path: string, deploy: Deploy): Content => {
+const actions = (deploy: Deploy, { path, live, playerId }: Context): Content => {
   const name = deploy.message ?? deploy.id
   const verb = isPreview(deploy) ? 'Publish' : 'Roll back to'
   return html`<${Row}>
     ${deploy.previewUrl && html`<${Button} small href=${`${path}/${deploy.id}/preview`} label=${`Preview ${name}`}>Preview<//>`}
     ${
       deploy.state === 'superseded' &&
-      html`<${Form} action=${`${path}/${deploy.id}/rollback`}><${Button} small label=${`${verb} ${name}`}>${isPreview(deploy) ? 'Publish' : 'Roll back'}<//><//>`
+      rollbackForm({
+        path,
+        deploy,
+        live,
+        playerId,
+        label: isPreview(deploy) ? 'Publish' : 'Roll back',
+        name: `${verb} ${name}`,
+      })
     }
     ${
       (deploy.pinned || isFinalized(deploy)) &&

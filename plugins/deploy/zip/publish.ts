@@ -22,6 +22,8 @@ export interface Published {
   skipped: number
   /** The only folder of the archive, whose content was published; empty when the archive has the files themselves. */
   folder: string
+  /** The deploy that went live after this one had begun. */
+  replaced: string | undefined
 }
 
 interface ArchiveToPublish {
@@ -63,8 +65,8 @@ export async function publishArchive(
     return await deploys.unresumable.run(async (deployId) => {
       const { wanted } = await deploys.begin(playerId, announcement, deployId)
       await storeAll(deploys, deployId, archive, contents, wanted)
-      await deploys.finalize(playerId, deployId, { notes })
-      return { deployId, skipped, folder }
+      const { replaced } = await deploys.finalize(playerId, deployId, { notes })
+      return { deployId, skipped, folder, replaced: replaced?.deployId }
     })
   } finally {
     archive.close()
@@ -93,8 +95,9 @@ export async function publishPage(
   return deploys.unresumable.run(async (deployId) => {
     const { wanted } = await deploys.begin(playerId, announcement, deployId)
     if (wanted.length > 0) await deploys.uploads.store(deployId, page, createReadStream(file))
-    await deploys.finalize(playerId, deployId, { notes: startPageNote(name === START_PAGE ? null : name) })
-    return { deployId, skipped: 0, folder: '' }
+    const notes = startPageNote(name === START_PAGE ? null : name)
+    const { replaced } = await deploys.finalize(playerId, deployId, { notes })
+    return { deployId, skipped: 0, folder: '', replaced: replaced?.deployId }
   })
 }
 

@@ -81,8 +81,9 @@ export const zipRoutes =
         const { slug } = request.params as { slug: string }
         const gone = abortOnDisconnect(reply)
         try {
-          const { skipped, folder } = await publish(request, slug, gone)
-          return reply.redirect(`/games/${slug}/deploys?published=${skipped}${folder ? '&unwrapped' : ''}`, 303)
+          const { skipped, folder, replaced } = await publish(request, slug, gone)
+          const further = `${folder ? '&unwrapped' : ''}${replaced ? `&replaced=${replaced}` : ''}`
+          return reply.redirect(`/games/${slug}/deploys?published=${skipped}${further}`, 303)
         } catch (error) {
           if (!isPlatformError(error) || error.statusCode === 404) throw error
           await drainBody(request.raw)

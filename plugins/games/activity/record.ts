@@ -22,6 +22,9 @@ export const ACTIONS = {
   'game.refuse': 'Refused the game',
   'media.add': 'Added a picture or video',
   'media.remove': 'Removed a picture or video',
+  'asset.add': 'Added an asset',
+  'asset.change': 'Changed an asset',
+  'asset.remove': 'Removed an asset',
   'member.join': 'Joined the team',
   'member.change': 'Changed the role of a member',
   'member.remove': 'Removed a member',
@@ -53,7 +56,7 @@ export type Action = keyof typeof ACTIONS
 export interface Change {
   gameId: string
   action: Action
-  /** The id of the deploy, board or picture, or the name of the domain. */
+  /** The id of the deploy, board, picture or asset, or the name of the domain. */
   target?: string | null
   /** What changed, in a few words; never a secret. At most 500 characters are kept. */
   detail?: string | null

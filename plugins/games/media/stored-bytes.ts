@@ -46,9 +46,9 @@ export function storedMedia(app: FastifyInstance): StoredKind {
       const [gameId = '', mediaId = ''] = id.split('/')
       await app.games.media.remove(ownerId, gameId, mediaId)
     },
-    async ofGame(em, gameId) {
+    async *ofGame(em, gameId) {
       const game = await em.findOne(GameRow, { id: gameId }, { fields: ['media'], disableIdentityMap: true })
-      return { bytes: bytesOf(game?.media ?? []), blobs: [] }
+      yield { bytes: bytesOf(game?.media ?? []), blobs: [] }
     },
   }
 }

@@ -54,6 +54,8 @@ const GameTransferSchema = defineEntity({
     fromId: p.string().length(30),
     /** The maker who can accept it. */
     toId: p.string().length(30).index(),
+    /** The bytes that counted for the owner of the game when it was offered; null in rows of earlier versions. */
+    storedBytes: p.bigint('number').nullable(),
     createdAt: p.datetime(3),
     expiresAt: p.datetime(3).index(),
   },

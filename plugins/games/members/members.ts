@@ -205,6 +205,12 @@ export async function testersAmong(
   return players.filter((id) => testers.has(id))
 }
 
+/** Returns the owner of a game and all others who make it, in a transaction; none of a deleted game. */
+export async function ownerAndMakersOf(em: SqlEntityManager, gameId: string): Promise<string[]> {
+  const game = await em.findOne(GameRow, { id: gameId, deletedAt: null }, { fields: ['ownerId'] })
+  return game ? [game.ownerId, ...(await makerIdsOf(em, gameId))] : []
+}
+
 /** A game whose row a transaction holds, with its members by id. */
 export interface HeldGame {
   row: GameRow

@@ -92,7 +92,10 @@ export const Transfer = Type.Object({
   to: Person,
   counts: Type.Object(
     { games: Type.Integer(), storedBytes: Type.Integer() },
-    { description: 'What counts for the new owner from then on, within the quotas of that player.' },
+    {
+      description:
+        'What counts for the new owner from then on, within the quotas of that player; the bytes as they were at the offer.',
+    },
   ),
   createdAt: Type.String({ format: 'date-time' }),
   expiresAt: Type.String({ format: 'date-time' }),

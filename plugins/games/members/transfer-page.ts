@@ -39,7 +39,7 @@ export function offerToViewer({ path, transfer, quotas }: OfferProps): View {
     <p class="person"><${Avatar} ...${from} size="s" /><span><bdi>${from.name}</bdi> asks you to become its owner. You alone then decide who is in the team, and may delete the game. <bdi>${from.name}</bdi> stays a maker.</span></p>
     <ul>
       <li>It counts as one of your games. ${havingOf(quotas.gamesPerPlayer, String)}</li>
-      <li>Its files and saves count for your storage with ${formatBytes(counts.storedBytes)}. ${havingOf(quotas.storageBytesPerPlayer, formatBytes)}</li>
+      <li>Its files and saves count for your storage with ${formatBytes(counts.storedBytes)}, as of the offer. ${havingOf(quotas.storageBytesPerPlayer, formatBytes)}</li>
     </ul>
     <p class="soft">Valid until <${Timestamp} at=${expiresAt} /></p>
     <div class="row">

@@ -67,13 +67,15 @@ export class Transfers {
    * @throws NotFound, OwnerOnly as `mustOwn`; Suspended; NotAMaker, MakerDisabled; TransferOpen
    */
   async offer(playerId: string, idOrSlug: string, toId: string): Promise<Transfer> {
-    const { clock, identity, origins } = this.#parts
+    const { clock, identity, origins, quotas } = this.#parts
     const game = await this.#games.mustOwn(playerId, idOrSlug)
     const to = await identity.players.find(toId)
     const names = await this.#namesOf(game)
     const createdAt = clock.now()
     const expiresAt = new Date(createdAt.getTime() + VALID_MS)
-    const row = { gameId: game.id, fromId: playerId, toId, createdAt, expiresAt }
+    // To count the files of all deploys takes time, so it is done once, and not for each view of the offer.
+    const storedBytes = await quotas.bytesOfGame(game.id)
+    const row = { gameId: game.id, fromId: playerId, toId, storedBytes, createdAt, expiresAt }
     await this.#transaction(game, async (em, held) => {
       if (held.row.ownerId !== playerId) throw new NotFound('game')
       if (held.row.suspendedAt) throw new Suspended()
@@ -172,18 +174,18 @@ export class Transfers {
     return row
   }
 
-  async #describe({ gameId, fromId, toId, createdAt, expiresAt }: TransferRow): Promise<Transfer> {
+  async #describe({ gameId, fromId, toId, storedBytes, createdAt, expiresAt }: TransferRow): Promise<Transfer> {
     const people = await this.#members.people([fromId, toId])
     const [from, to] = [people.get(fromId), people.get(toId)]
     if (!from || !to) throw new NoTransfer()
     return {
       from,
       to,
-      counts: { games: 1, storedBytes: await this.#parts.quotas.bytesOfGame(gameId) },
+      counts: { games: 1, storedBytes: storedBytes ?? (await this.#parts.quotas.bytesOfGame(gameId)) },
       createdAt: createdAt.toISOString(),
       expiresAt: expiresAt.toISOString(),
     }
   }
 }
 
-type TransferRow = Pick<GameTransfer, 'gameId' | 'fromId' | 'toId' | 'createdAt' | 'expiresAt'>
+type TransferRow = Pick<GameTransfer, 'gameId' | 'fromId' | 'toId' | 'storedBytes' | 'createdAt' | 'expiresAt'>

@@ -5,6 +5,7 @@ import { markOnce } from '../../../core/data/consume-once.ts'
 import { InvalidRequest, NotFound } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
 import { PLATFORM } from '../../../core/jobs/jobs.ts'
+import { holdOwners } from '../../games/index.ts'
 import { ReportDecision, ReportRow } from '../entities.ts'
 import { ChangedSince, MessageSent, NothingOpen, OwnCase, TargetGone, UndoneAlready } from '../errors.ts'
 import { type Decision, type DecisionAction, MESSAGE_LENGTH } from '../schemas.ts'
@@ -157,6 +158,8 @@ export class Decisions {
         { ...where, state: 'open' },
         { state: action === 'dismiss' ? 'dismissed' : 'upheld', openKey: null, decisionId: id, decidedAt: at },
       )
+    // The game's row comes before its reports, as in the transaction that gives it another owner.
+    if (ref.kind === 'game') await holdOwners(em, this.#parts.db, [ref.id])
     const about = { targetId: ref.id }
     const count = action === 'write' ? await em.count(ReportRow, { ...about, state: 'open' }) : await close(about)
     // Of two people who decide at once, the second finds nothing open, and changes nothing.

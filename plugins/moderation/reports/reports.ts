@@ -2,9 +2,10 @@ import { createHmac } from 'node:crypto'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import { isUniqueViolation } from '../../../core/data/database.ts'
-import { Conflict, InvalidRequest } from '../../../core/errors.ts'
+import { Conflict, InvalidRequest, NotFound } from '../../../core/errors.ts'
 import { inPages } from '../../../core/http/pagination.ts'
 import { newId } from '../../../core/ids.ts'
+import { holdOwners } from '../../games/index.ts'
 import { ReportDecision, ReportRow } from '../entities.ts'
 import { OwnThing } from '../errors.ts'
 import type { Category, Report } from '../schemas.ts'
@@ -67,7 +68,6 @@ export class Reports {
         id: newId('rep', now),
         targetKind: kind,
         targetId: id,
-        ownerId,
         reporterId: reporter.playerId,
         reporterKey,
         openKey,
@@ -79,10 +79,13 @@ export class Reports {
       }
       try {
         return await db.transaction(async (em) => {
+          // Another owner may get the game meanwhile, with the reports that are stored by then.
+          const owner = kind === 'game' ? (await holdOwners(em, db, [id])).get(id) : ownerId
+          if (owner === undefined) throw new NotFound('game')
           await em.nativeUpdate(ReportRow, { openKey }, changes)
           const row = await em.findOne(ReportRow, { openKey })
           if (row) return { report: describe(row), created: false }
-          await em.insert(ReportRow, added)
+          await em.insert(ReportRow, { ...added, ownerId: owner })
           return { report: describe(added), created: true }
         })
       } catch (error) {
@@ -110,6 +113,16 @@ export class Reports {
       return this.#parts.db.em().find(ReportRow, where, { orderBy: { id: 'desc' }, limit })
     })
     for await (const rows of pages) yield rows.map(describe)
+  }
+
+  /**
+   * Lets the reports about a game follow it to another owner, in the transaction that changes it. So do the decisions about
+   * the game itself. A decision that disabled the former owner, or wrote to them, stays theirs.
+   */
+  async give(em: SqlEntityManager, gameId: string, ownerId: string): Promise<void> {
+    const about = { targetKind: 'game', targetId: gameId } as const
+    await em.nativeUpdate(ReportRow, about, { ownerId })
+    await em.nativeUpdate(ReportDecision, { ...about, action: { $in: ['dismiss', 'suspend'] } }, { ownerId })
   }
 
   /**

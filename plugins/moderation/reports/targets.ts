@@ -18,7 +18,7 @@ export interface Target extends TargetRef {
   title: string
   /** Of a player the player. */
   ownerId: string
-  /** The owner and, of a game, the other makers. */
+  /** The owner, and all others who make the game, or the game of the asset. */
   makerIds: readonly string[]
   /** The path of its page. */
   page: string
@@ -69,7 +69,7 @@ export class Targets {
         const game = await games.evenDeleted(id)
         return game && this.#ofGame(game, game.isDeleted)
       }
-      if (kind === 'asset') return this.#ofAsset(await assets.get(id))
+      if (kind === 'asset') return await this.#ofAsset(await assets.get(id))
     } catch (error) {
       if (error instanceof NotFound) return null
       throw error
@@ -126,7 +126,8 @@ export class Targets {
     }
   }
 
-  #ofAsset(asset: Awaited<ReturnType<FastifyInstance['assets']['get']>>): Target {
+  async #ofAsset(asset: Awaited<ReturnType<FastifyInstance['assets']['get']>>): Promise<Target> {
+    const game = asset.gameId === null ? null : await this.#app.games.byId(asset.gameId)
     const page = `/assets/${asset.slug}`
     const look =
       asset.suspended || asset.visibility === 'private'
@@ -139,7 +140,7 @@ export class Targets {
       id: asset.id,
       title: asset.title,
       ownerId: asset.ownerId,
-      makerIds: [asset.ownerId],
+      makerIds: [asset.ownerId, ...(game ? [game.ownerId, ...game.makerIds] : [])],
       page,
       createdAt: asset.createdAt,
       suspended: asset.suspended?.reason ?? null,

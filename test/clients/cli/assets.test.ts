@@ -12,9 +12,10 @@ const PICTURE = readFileSync(join(import.meta.dirname, '../../fixtures/media/pic
 t.test('assets are uploaded, found, fetched whole or not at all, published and removed', async (t) => {
   const platform = await startTestServer(t)
   const { portal } = platform.server
-  const token = await platform.token(['assets:read', 'assets:write'])
+  const token = await platform.token(['assets:read', 'assets:write', 'games:write'])
   const { gameyard, json, cwd } = machine(t, { SERVICE_API_TOKEN: token, SERVICE_BASE_URL: portal })
   writeFileSync(join(cwd, 'Red Knight.png'), PICTURE)
+  const game = await json('games', 'create', '--title', 'Castle', '--description', '')
   const made = await json(
     'assets',
     'upload',
@@ -40,6 +41,17 @@ t.test('assets are uploaded, found, fetched whole or not at all, published and r
   t.equal((await ask('GET', address)).status, 404)
   t.match(await gameyard('assets', 'publish', 'red-knight'), { stdout: 'Red Knight is public now.\n' })
   t.equal((await ask('GET', address)).status, 200)
+
+  t.match(await gameyard('assets', 'move', 'red-knight'), { code: 2, stderr: /--game GAME, or --out/ })
+  t.match(await gameyard('assets', 'move', 'red-knight', '--game', 'nowhere'), { code: 1, stderr: /no such game/ })
+  t.match(await gameyard('assets', 'move', 'red-knight', '--game', game.slug), {
+    stdout: `Red Knight is in the game ${game.slug} now.\n`,
+  })
+  const second = await json('assets', 'upload', 'Red Knight.png', '--title', 'Shield', '--game', game.slug)
+  t.match(second, { gameId: game.id })
+  t.match(await gameyard('assets', 'list', '--game', game.slug), { stdout: /\nshield .*\nred-knight / })
+  t.match(await gameyard('assets', 'move', 'red-knight', '--out'), { stdout: 'Red Knight is in no game now.\n' })
+  t.match((await json('assets', 'list', '--game', game.slug)).assets, [{ slug: 'shield' }])
   t.match(await gameyard('assets', 'delete', 'red-knight'), { code: 0 })
   t.match(await json('assets', 'get', 'red-knight'), {
     error: { code: 'not_found', hint: /gameyard assets list --mine$/ },

@@ -1,5 +1,10 @@
 // `gameyard games members`, `invite`, `leave` and `transfer`.
-import t from 'tap'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
 import { machine, startTestServer } from './kit.ts'
 
 t.test('the owner invites from a terminal, and a maker leaves from another', async (t) => {
@@ -41,3 +46,60 @@ t.test('the owner invites from a terminal, and a maker leaves from another', asy
   t.match(await maker.gameyard('games', 'get', slug), { code: 1, stderr: /You have no game ours/ })
   t.match(await owner.gameyard('games', 'leave', slug), { code: 1, stderr: /The owner of a game stays in it/ })
 })
+
+t.test('of two who deploy at once the later one reads whose deploy was faster', async (t) => {
+  const [platform, friend] = [await startTestServer(t), await startTestServer(t)]
+  const { portal } = platform.server
+  const owner = machine(t, { SERVICE_API_TOKEN: await platform.token(), SERVICE_BASE_URL: portal })
+  const { slug } = await owner.json('games', 'create', '--title', 'Fast', '--description', '')
+  const { url } = await owner.json('games', 'invite', slug)
+  const headers = { cookie: friend.cookie, origin: portal, 'content-type': 'application/x-www-form-urlencoded' }
+  await fetch(url, { method: 'POST', headers, redirect: 'manual' })
+
+  const deploy = ['deploy', '.', '--game', slug]
+  writeFileSync(join(owner.cwd, 'index.html'), '<title>One</title>')
+  const first = await owner.json(...deploy, '--message', 'One')
+  t.notOk(first.replaced)
+  let meanwhile: Promise<{ code: number | null }> | undefined
+  const slow = await beforeFinalize(t, portal, async () => {
+    writeFileSync(join(owner.cwd, 'index.html'), '<title>Two</title>')
+    meanwhile ??= owner.gameyard(...deploy, '--message', 'Two')
+    await meanwhile
+  })
+  const maker = machine(t, { SERVICE_API_TOKEN: await friend.token(), SERVICE_BASE_URL: slow })
+  writeFileSync(join(maker.cwd, 'index.html'), '<title>Three</title>')
+  t.match(await maker.gameyard(...deploy, '--message', 'Three'), {
+    code: 0,
+    stdout: /This replaced the deploy of Ada \(dep_\w+\), which went live just now, after this one had begun\./,
+  })
+  t.match(await meanwhile, { code: 0 })
+  t.match(await owner.gameyard('rollback', '--list', '--game', slug), {
+    code: 0,
+    stdout: /superseded by Ada after \d+ s +Ada +just now +1 +Two/,
+  })
+  t.match(await owner.gameyard('rollback', '--game', slug), {
+    code: 0,
+    stdout: /Undone {2}the deploy of Ada: Three \(live just now\)/,
+  })
+})
+
+/** Serves a platform at another port, and does something before each build goes live. @returns its address */
+async function beforeFinalize(t: Test, portal: string, work: () => Promise<void>): Promise<string> {
+  const { host } = new URL(portal)
+  const server = createServer(async (asked, answer) => {
+    if (asked.url?.includes('/finalize')) await work()
+    const { method, headers } = asked
+    const forwarded = request(
+      new URL(asked.url ?? '', portal),
+      { method, headers: { ...headers, host } },
+      (answered) => {
+        answer.writeHead(answered.statusCode ?? 500, answered.headers)
+        answered.pipe(answer)
+      },
+    )
+    asked.pipe(forwarded)
+  })
+  t.teardown(() => void server.close())
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { raw } from '@mikro-orm/core'
 import Sqlite from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../../core/clock.ts'
@@ -165,4 +166,41 @@ t.test('a program can bring its own compiled addon', async (t) => {
   })
   await (await open(t, 'addon.db')).ping()
   t.equal(asked, 1)
+})
+
+t.test('entity managers bind values exactly as SQLite stores them', async (t) => {
+  const db = await open(t, ':memory:')
+  const cases: [value: unknown, type: string, stored: unknown][] = [
+    [null, 'null', null],
+    [undefined, 'null', null],
+    [7, 'integer', 7],
+    [-(2 ** 53) + 1, 'integer', -(2 ** 53) + 1],
+    [2n ** 40n, 'integer', 2 ** 40],
+    [0.5, 'real', 0.5],
+    [true, 'integer', 1],
+    [false, 'integer', 0],
+    [new Date(1_700_000_000_123), 'integer', 1_700_000_000_123],
+    ["it's ? and ?? and \\?", 'text', "it's ? and ?? and \\?"],
+    ['before\0after', 'text', 'before\0after'],
+    [Buffer.from([0, 255]), 'blob', Buffer.from([0, 255])],
+  ]
+  for (const [value, type, stored] of cases) {
+    const sql = 'select typeof(?) as type, ? as stored'
+    t.same(await db.em().execute(sql, [value, value]), [{ type, stored }], `${String(value)} outside a transaction`)
+    const inside = await db.transaction((em) => em.execute(sql, [value, value]))
+    t.same(inside, [{ type, stored }], `${String(value)} in a transaction`)
+  }
+  await db.transaction(async (em) => {
+    // Their values stay in the text of the statement: lists, identifiers, and fragments of SQL.
+    t.same(await em.execute('select 2 in (?) as found', [[1, 2]]), [{ found: 1 }])
+    t.same(await em.execute('select ?? from (select 5 as ??)', ['a', 'a']), [{ a: 5 }])
+    t.same(await em.execute('select ? as sum', [raw('1 + ?', [2])]), [{ sum: 3 }])
+    t.same(await em.execute('select :a as a', { a: 'x' }), [{ a: 'x' }])
+    await em.insert(Account, { id: 'a', balance: 5 })
+    await em.nativeUpdate(Account, { id: 'a' }, { balance: raw<number>('balance + ?', [2]) })
+    t.match(await em.findOne(Account, { id: { $in: ['a', 'b'] } }), { balance: 7 })
+    const digests = Array.from({ length: 40_000 }, (_, at) => String(at))
+    const many = `select count(*) as count from conformance_accounts where id in (${digests.map(() => '?').join(', ')})`
+    t.same(await em.execute(many, digests), [{ count: 0 }], 'more values than SQLite binds')
+  })
 })

@@ -10,7 +10,7 @@ import { sheet } from './models.ts'
 
 /** Starts a platform with a player, and returns a function that writes bytes to disk. */
 async function withFiles(t: Test) {
-  const platform = await startPlatform(t, { only: ['oauth-idp', 'tokens', 'quotas', 'assets'] })
+  const platform = await startPlatform(t, { only: ['oauth-idp', 'tokens', 'quotas', 'games', 'assets'] })
   const folder = mkdtempSync(join(tmpdir(), 'gameyard-assets-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const { assets, events } = platform.app

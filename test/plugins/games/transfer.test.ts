@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { OwnerQuota } from '../../../plugins/saves/owner-quota.ts'
 import { type Client, type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
-import { build, deploy } from '../deploy/build.ts'
+import { build, deploy, filesOf } from '../deploy/build.ts'
 import { assertCountsHold } from '../quotas/recounting.ts'
 import { enter } from '../saves/kit.ts'
 import { png, sendFile } from './pictures.ts'
@@ -225,4 +225,29 @@ t.test('so they do on PostgreSQL', needsPostgres, async (t) => {
   const url = await (await startPostgres()).database()
   const config = { database: { driver: 'postgres', url }, secret: 'a secret of the cluster, long enough for it' }
   await atOnce(t, { config })
+})
+
+t.test('a deploy that is announced while the game gets another owner is refused, and counts for nobody', async (t) => {
+  const { platform, app, owner, maker, game, path, offer } = await team(t)
+  const program = await platform.program(owner)
+  await offer()
+  // Between the look-up of the game and the transaction the announcement asks for the free space.
+  const [asked, changed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const { storage } = app
+  const room = storage.room?.bind(storage)
+  storage.room = async () => {
+    asked.resolve()
+    await changed.promise
+    return (await room?.()) ?? { free: Number.MAX_SAFE_INTEGER, reserve: 0 }
+  }
+  const announced = { gameId: game.id, files: filesOf(build('late')) }
+  const late = program.post('/api/deploy', announced)
+  await asked.promise
+  t.equal((await maker.post(`${path}/accept`)).status, 204)
+  changed.resolve()
+  t.match(await late, { status: 409, body: { error: { code: 'owner_changed', message: /try again\.$/ } } })
+  t.same([await countsOf(platform, owner), await countsOf(platform, maker)], [{}, {}])
+  t.equal((await program.post('/api/deploy', announced)).status, 200, 'again')
+  t.match([await countsOf(platform, owner), await countsOf(platform, maker)], [{}, { deploys: Number }])
+  await assertCountsHold(t, app)
 })

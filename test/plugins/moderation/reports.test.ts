@@ -1,6 +1,7 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { exportOf } from '../../kit/exports.ts'
 import { Client } from '../../kit/platform.ts'
+import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
 import { form } from '../assets/kit.ts'
 import { sheet } from '../assets/models.ts'
 import { openModeration } from './kit.ts'
@@ -112,4 +113,44 @@ t.test('a deleted account leaves no words and no name behind', async (t) => {
   t.same(rows, [{ reporter_id: null, reporter_key: '', text: '', target_id: game.id, state: 'open' }])
   t.same(await app.db.query('select id from staff_messages'), [])
   t.equal(await app.moderation.queue.count(), 1, 'the report still waits')
+})
+
+async function followTheGame(t: Test, options: Parameters<typeof openModeration>[1] = {}) {
+  const { platform, moderator, owner, reporter, game, report } = await openModeration(t, options)
+  const { app } = platform
+  const maker = await platform.signUp({ name: 'Mae' })
+  const { body } = await owner.post(`/api/games/${game.id}/invitations`, { role: 'maker' })
+  await maker.submit(new URL(body.url).pathname, {})
+  const other = await platform.game(owner, { title: 'Other' })
+  const decide = (fields: object) => moderator.post(`/api/admin/reports/${game.id}`, fields)
+  await report(reporter, game.id)
+  t.equal((await decide({ action: 'dismiss' })).status, 201)
+  await report(reporter, game.id, { text: 'Again.' })
+  t.equal((await decide({ action: 'write', message: 'Please explain.' })).status, 201)
+  await report(reporter, other.id)
+  await owner.post(`/api/games/${game.id}/transfer`, { playerId: maker.id })
+  const accepted = maker.post(`/api/games/${game.id}/transfer/accept`)
+  const meanwhile = report(platform.stranger, game.id)
+  t.equal((await accepted).status, 204)
+  t.equal((await meanwhile).status, 201)
+  const ownersOf = (sql: string) => app.db.query<{ owner_id: string }>(sql)
+  t.same(await ownersOf(`select distinct owner_id from reports where target_id = '${game.id}'`), [
+    { owner_id: maker.id },
+  ])
+
+  await app.identity.deletion.remove(owner.id)
+  t.same(await ownersOf('select owner_id from reports'), Array(3).fill({ owner_id: maker.id }), 'what is theirs goes')
+  t.same(await ownersOf('select owner_id from report_decisions'), [{ owner_id: maker.id }], 'but not their message')
+  const queue = await moderator.get('/api/admin/reports')
+  t.match(queue.body, { targets: [{ target: { id: game.id }, ownerId: maker.id }] })
+  await app.identity.deletion.remove(maker.id)
+  t.same(await ownersOf('select owner_id from reports'), [])
+}
+
+t.test('reports follow a game to another owner', (t) => followTheGame(t))
+
+t.test('and on PostgreSQL', needsPostgres, async (t) => {
+  const postgres = await startPostgres()
+  const database = { driver: 'postgres', url: await postgres.database() }
+  await followTheGame(t, { config: { database, secret: 'x'.repeat(40) } })
 })

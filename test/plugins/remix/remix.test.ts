@@ -80,6 +80,20 @@ t.test('a player makes a version of a game, which has its files and says where i
   t.same(await platform.app.db.query('select * from game_remixes'), [])
 })
 
+t.test('a version names the owner whom its source has by now', async (t) => {
+  const { platform, maker, other, game, remix } = await openPlatform(t)
+  t.equal((await platform.program(other).then((program) => program.post(remix, {}))).status, 201)
+  const { body } = await maker.post(`/api/games/${game.id}/invitations`, { role: 'maker' })
+  const next = await platform.signUp({ name: 'Nia' })
+  await next.submit(new URL(body.url).pathname, {})
+  await maker.post(`/api/games/${game.id}/transfer`, { playerId: next.id })
+  t.equal((await next.post(`/api/games/${game.id}/transfer/accept`)).status, 204)
+  const page = async () => (await platform.stranger.get('/games/my-pong')).text
+  t.match(await page(), `by <a href="/players/${next.id}"><bdi>Nia</bdi></a>.`)
+  await platform.app.identity.deletion.remove(maker.id)
+  t.match(await page(), `by <a href="/players/${next.id}"><bdi>Nia</bdi></a>.`)
+})
+
 t.test('by the API a version has a title of its own, and the room script', async (t) => {
   const { platform, other, program, game, remix } = await openPlatform(t)
   const script = 'export function join(room, player) { room.send("hello", {}, [player]) }'

@@ -166,7 +166,7 @@ DELETE /api/jam/votes/:categoryId                      404  401  404  404  404  
 # Forms that report a thing
 GET    /games/:slug/report                             200  404  404  404  404  404  404  200  200  404
 POST   /games/:slug/report                             400  400  400  400  400  400  400  400  400  400
-GET    /assets/:slug/report                            200  404  404  404  404  404  404  404  404  404
+GET    /assets/:slug/report                            200  404  404  404  404  404  404  200  404  404
 POST   /assets/:slug/report                            400  400  400  400  400  400  400  400  400  400
 GET    /players/:id/report                             200  200  200  200  200  200  200  200  200  200
 POST   /players/:id/report                             400  400  400  400  400  400  400  400  400  400
@@ -209,19 +209,19 @@ POST   /api/payments/webhook                           400  400  400  400  400  
 # API: assets and Blender
 GET    /api/assets                                     200  200  200  200  200  200  200  200  200  200
 POST   /api/assets                                     400  401  400  400  400  400  400  400  400  400
-GET    /api/assets/:id                                 200  404  404  404  404  404  404  404  404  404
-PATCH  /api/assets/:id                                 400  401  404  404  404  404  404  404  404  404
-DELETE /api/assets/:id                                 204  401  404  404  404  404  404  404  404  404
-GET    /api/assets/:id/animation/:preset               422  404  404  404  404  404  404  404  404  404
-POST   /api/assets/:id/appeal                          400  401  404  404  404  404  404  404  404  404
-POST   /api/assets/:id/animations                      400  401  404  404  404  404  404  404  404  404
-DELETE /api/assets/:id/animations                      400  401  404  404  404  404  404  404  404  404
-GET    /api/assets/:id/file                            200  404  404  404  404  404  404  404  404  404
+GET    /api/assets/:id                                 200  404  404  404  404  404  404  200  404  404
+PATCH  /api/assets/:id                                 400  401  404  404  404  404  404  400  404  404
+DELETE /api/assets/:id                                 204  401  404  404  404  404  404  403  404  404
+GET    /api/assets/:id/animation/:preset               422  404  404  404  404  404  404  422  404  404
+POST   /api/assets/:id/appeal                          400  401  404  404  404  404  404  403  404  404
+POST   /api/assets/:id/animations                      400  401  404  404  404  404  404  400  404  404
+DELETE /api/assets/:id/animations                      400  401  404  404  404  404  404  400  404  404
+GET    /api/assets/:id/file                            200  404  404  404  404  404  404  200  404  404
 GET    /api/assets/:id/files/*                         404  404  404  404  404  404  404  404  404  404
-GET    /api/assets/:id/manifest                        200  404  404  404  404  404  404  404  404  404
-POST   /api/assets/:id/publish                         200  401  404  404  404  404  404  404  404  404
-GET    /api/assets/:id/thumbnail                       200  404  404  404  404  404  404  404  404  404
-POST   /api/assets/:id/unpublish                       200  401  404  404  404  404  404  404  404  404
+GET    /api/assets/:id/manifest                        200  404  404  404  404  404  404  200  404  404
+POST   /api/assets/:id/publish                         200  401  404  404  404  404  404  200  404  404
+GET    /api/assets/:id/thumbnail                       200  404  404  404  404  404  404  200  404  404
+POST   /api/assets/:id/unpublish                       200  401  404  404  404  404  404  200  404  404
 GET    /api/blender/health                             200  401  200  200  200  200  200  200  200  200
 GET    /api/blender/v1/capabilities                    200  401  200  200  200  200  200  200  200  200
 GET    /api/blender/v1/jobs                            200  401  200  200  200  200  200  200  200  200
@@ -319,6 +319,7 @@ GET    /games/:slug/activity                           200  303  404  404  404  
 GET    /games/:slug/card.png                           404  404  404  404  404  404  404  404  404  404
 GET    /games/:slug/code                               200  303  404  404  404  404  404  200  404  404
 GET    /games/:slug/code/preview                       303  303  404  404  404  404  404  303  404  404
+GET    /games/:slug/assets                             200  303  404  404  404  404  404  200  404  404
 GET    /games/:slug/deploys                            200  303  404  404  404  404  404  200  404  404
 POST   /games/:slug/deploys                            400  303  404  404  404  404  404  400  404  404
 POST   /games/:slug/deploys/:deployId/delete           409  303  404  404  404  404  404  409  404  404
@@ -379,16 +380,16 @@ GET    /live/games/:slug/rooms                         200  401  404  404  404  
 
 # Pages: assets, jobs, credits, the jam
 GET    /assets                                         200  200  200  200  200  200  200  200  200  200
-GET    /assets/:id/animation/:preset                   422  404  404  404  404  404  404  404  404  404
-GET    /assets/:id/file                                200  404  404  404  404  404  404  404  404  404
-GET    /assets/:id/thumbnail                           200  404  404  404  404  404  404  404  404  404
-GET    /assets/:slug                                   200  404  404  404  404  404  404  404  404  404
-POST   /assets/:slug/appeal                            400  303  404  404  404  404  404  404  404  404
-POST   /assets/:slug/delete                            303  303  404  404  404  404  404  404  404  404
-GET    /assets/:slug/edit                              200  303  404  404  404  404  404  404  404  404
-POST   /assets/:slug/edit                              400  303  404  404  404  404  404  404  404  404
-POST   /assets/:slug/publish                           303  303  404  404  404  404  404  404  404  404
-POST   /assets/:slug/unpublish                         303  303  404  404  404  404  404  404  404  404
+GET    /assets/:id/animation/:preset                   422  404  404  404  404  404  404  422  404  404
+GET    /assets/:id/file                                200  404  404  404  404  404  404  200  404  404
+GET    /assets/:id/thumbnail                           200  404  404  404  404  404  404  200  404  404
+GET    /assets/:slug                                   200  404  404  404  404  404  404  200  404  404
+POST   /assets/:slug/appeal                            400  303  404  404  404  404  404  403  404  404
+POST   /assets/:slug/delete                            303  303  404  404  404  404  404  403  404  404
+GET    /assets/:slug/edit                              200  303  404  404  404  404  404  200  404  404
+POST   /assets/:slug/edit                              400  303  404  404  404  404  404  400  404  404
+POST   /assets/:slug/publish                           303  303  404  404  404  404  404  303  404  404
+POST   /assets/:slug/unpublish                         303  303  404  404  404  404  404  303  404  404
 GET    /assets/mine                                    200  303  200  200  200  200  200  200  200  200
 GET    /assets/new                                     200  303  200  200  200  200  200  200  200  200
 POST   /assets/new                                     400  303  400  400  400  400  400  400  400  400

@@ -135,6 +135,7 @@ export class World {
       '/api/oauth/apps',
       '/api/tokens',
       '/api/assets?owner=me',
+      `/api/assets?gameId=${owner.game.id}`,
       '/api/blender/v1/jobs',
       `/api/games/${owner.game.id}/deploys`,
       `/api/games/${owner.game.id}/domains`,
@@ -210,6 +211,9 @@ async function settleWith(
   const { body: token } = await player.post('/api/tokens', { label: titled('Token'), scopes: ['games:read'] })
   const application = await registerApp(platform, player)
   const [session] = await app.identity.sessions.list(player.id)
+  const made = needs(/game|approval|deploy|jam|domain|asset|\/service\//)
+    ? await publish(platform, program, { titled })
+    : NO_GAME
   return {
     browser: player,
     program,
@@ -217,9 +221,9 @@ async function settleWith(
     published: null,
     tokenId: token.id,
     sessionId: session?.id ?? NOWHERE,
-    ...(needs(/game|approval|deploy|jam|domain|\/service\//) ? await publish(platform, program, { titled }) : NO_GAME),
+    ...made,
     assetId: needs(/asset/)
-      ? await upload(platform, player, { model, titled, isPrepared: path === undefined })
+      ? await upload(platform, player, { model, titled, gameId: made.game.id, isPrepared: path === undefined })
       : NOWHERE,
     ...(needs(/blender|generation/) ? await make(platform, player, titled) : NO_JOBS),
   }
@@ -263,9 +267,20 @@ async function publish(platform: Platform, program: Client, { titled, visibility
 async function upload(
   { app }: Platform,
   player: PlayerClient,
-  { model, titled, visibility = 'private', isPrepared = true }: About & { model: string; isPrepared?: boolean },
+  {
+    model,
+    titled,
+    visibility = 'private',
+    gameId,
+    isPrepared = true,
+  }: About & { model: string; gameId?: string; isPrepared?: boolean },
 ): Promise<string> {
-  const about = { title: titled('Asset'), description: titled('Description'), visibility }
+  const about = {
+    title: titled('Asset'),
+    description: titled('Description'),
+    visibility,
+    ...(gameId ? { gameId } : {}),
+  }
   const { id } = await app.assets.create(player.id, about, { path: model, name: 'model.glb' })
   // What is made of it in the background is there before anybody looks.
   if (isPrepared) await app.assets.preparation.run(id, new AbortController().signal)
