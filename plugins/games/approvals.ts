@@ -10,7 +10,7 @@ import type { Players } from '../oauth-idp/index.ts'
 import { recordActivity } from './activity/record.ts'
 import { GameRow } from './entities.ts'
 import { NotWaiting } from './errors.ts'
-import { makerIdsOf } from './members/members.ts'
+import { makerIdsOf, testersAmong } from './members/members.ts'
 import { readGames } from './read-games.ts'
 import type { Game } from './schemas.ts'
 
@@ -129,7 +129,8 @@ export class Approvals {
     const approvalReason = reason.trim().slice(0, REFUSAL_LENGTH)
     const game = await this.#parts.db.transaction(async (em) => {
       const game = await this.#find(em, id)
-      await em.nativeUpdate(GameRow, { id }, { approval: 'refused', approvalReason, invited: [] })
+      const invited = await this.#withoutReviewers(em, id)
+      await em.nativeUpdate(GameRow, { id }, { approval: 'refused', approvalReason, invited })
       await recordAction(em, this.#parts.clock, {
         by,
         action: 'game.refuse',
@@ -165,13 +166,20 @@ export class Approvals {
     }
   }
 
+  /** Returns the players who may see a game when the review of the staff has ended: its testers. */
+  async #withoutReviewers(em: SqlEntityManager, id: string): Promise<string[]> {
+    const { invited } = await em.findOneOrFail(GameRow, { id }, { fields: ['invited'] })
+    return testersAmong(em, id, invited)
+  }
+
   async #publish(em: SqlEntityManager, game: Held, by: Actor): Promise<void> {
     const { id, requestedVisibility } = game
     const visibility = requestedVisibility ?? 'public'
+    const invited = await this.#withoutReviewers(em, id)
     await em.nativeUpdate(
       GameRow,
       { id },
-      { visibility, approval: null, approvalReason: null, requestedVisibility: null, invited: [] },
+      { visibility, approval: null, approvalReason: null, requestedVisibility: null, invited },
     )
     await recordAction(em, this.#parts.clock, {
       by,

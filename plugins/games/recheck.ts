@@ -39,7 +39,7 @@ async function readNow(db: Dialect, { query }: Statements, id: string, playerId:
     role: roleOf(playerId, {
       ownerId: game.owner,
       makerIds: role === 'maker' ? [playerId] : [],
-      testerIds: role === 'tester' ? [playerId] : invited,
+      testerIds: invited,
     }),
   }
 }

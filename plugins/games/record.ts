@@ -94,7 +94,10 @@ export function toGame(row: PlainGame, origins: Origins): Game {
   }
 }
 
-/** Returns the ids of a game's members by role. An earlier version of the program admits testers in `invited` only. */
+/**
+ * Returns the ids of a game's members by role. A tester is in `invited`, in which alone an earlier version of the program
+ * admits and removes testers; the row has the time.
+ */
 function membersOf({ members, invited }: Pick<PlainGame, 'members' | 'invited'>) {
   const all = members === null ? [] : members.split(',')
   // The times of one database have one form, so the texts after the ids sort by time.
@@ -105,8 +108,9 @@ function membersOf({ members, invited }: Pick<PlainGame, 'members' | 'invited'>)
       .sort((a, b) => (a.since < b.since ? -1 : 1))
       .map(({ id }) => id)
   const makerIds = withRole('maker')
-  const admitted = (JSON.parse(invited) as string[]).filter((id) => !makerIds.includes(id))
-  return { makerIds, testerIds: [...new Set([...withRole('tester'), ...admitted])] }
+  const admitted = new Set((JSON.parse(invited) as string[]).filter((id) => !makerIds.includes(id)))
+  const inOrder = withRole('tester').filter((id) => admitted.has(id))
+  return { makerIds, testerIds: [...new Set([...inOrder, ...admitted])] }
 }
 
 /** Whether a build is served cross-origin isolated. @param sharedMemory whether a `.wasm` of it uses shared memory */

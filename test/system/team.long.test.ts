@@ -17,7 +17,7 @@ const LAPTOP = { width: 1280, height: 900 }
 const PHONE = { width: 390, height: 844 }
 
 /** The most presses of each: of Ada from the set-up link to the submission, of the others from the link to their deploy. */
-const MOST_PRESSES: Record<string, number> = { Ada: 14, Ben: 9, Cleo: 6, Dan: 9 }
+const MOST_PRESSES: Record<string, number> = { Ada: 13, Ben: 9, Cleo: 6, Dan: 9 }
 
 /** Somebody with a browser, whose presses are counted. */
 class Person {

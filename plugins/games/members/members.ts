@@ -151,7 +151,7 @@ export class Members {
     const others = [...members].filter(([id, its]) => id !== playerId && its === role)
     if (others.length >= MOST_MEMBERS[role]) throw new TooManyMembers(String(MOST_MEMBERS[role]), role)
     await em.upsert(GameMember, { gameId: row.id, playerId, role, since: this.#parts.clock.now() })
-    // A node with an earlier version of the program reads only this list.
+    // A node with an earlier version of the program reads and changes only this list.
     const invited = row.invited.filter((id) => id !== playerId)
     row.invited = role === 'tester' ? [...invited, playerId] : invited
   }
@@ -170,7 +170,7 @@ export class Members {
     if (!row) throw new NotFound('game')
     const rows = await em.find(GameMember, { gameId }, { disableIdentityMap: true })
     const members = new Map<string, MemberRole>(row.invited.map((id) => [id, 'tester']))
-    for (const { playerId, role } of rows) members.set(playerId, role)
+    for (const { playerId, role } of rows) if (role === 'maker' || members.has(playerId)) members.set(playerId, role)
     const result = await work(em, { row, members })
     await em.flush()
     return result
@@ -192,6 +192,17 @@ export type Credits = ReadonlyMap<string, readonly Credit[]>
 export async function makerIdsOf(em: SqlEntityManager, gameId: string): Promise<string[]> {
   const rows = await em.find(GameMember, { gameId, role: 'maker' }, { disableIdentityMap: true })
   return rows.map(({ playerId }) => playerId)
+}
+
+/** Returns those of the players who are testers of a game by their own row, in a transaction. */
+export async function testersAmong(
+  em: SqlEntityManager,
+  gameId: string,
+  players: readonly string[],
+): Promise<string[]> {
+  const rows = await em.find(GameMember, { gameId, role: 'tester' }, { disableIdentityMap: true })
+  const testers = new Set(rows.map(({ playerId }) => playerId))
+  return players.filter((id) => testers.has(id))
 }
 
 /** Returns the owner of a game and all others who make it, in a transaction; none of a deleted game. */

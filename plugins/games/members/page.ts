@@ -63,6 +63,11 @@ export const memberPages: Routes = async (app) => {
   const made = async (request: FastifyRequest) => {
     await app.games.mustMake(callerOf(request).playerId, slugOf(request))
   }
+  /** Returns the members who have a public page: guests and disabled players have none. */
+  const pagesOf = async (team: readonly Member[]): Promise<ReadonlySet<string>> => {
+    const credits = await app.identity.players.creditsOf(team.map(({ player }) => player.id))
+    return new Set([...credits].filter(([, { hasPage }]) => hasPage).map(([id]) => id))
+  }
   const teamOf = (slug: string) => `${pathOf({ slug })}/team`
 
   /** Returns who is meant: a player who was chosen in the list, an address, or the name of a player. */
@@ -80,19 +85,21 @@ export const memberPages: Routes = async (app) => {
     const transfer = await transfers.openFor(playerId, game)
     const quotas = transfer && transfer.to.id === playerId ? await app.quotas.quotasOf(playerId) : null
     const earlier = isOwner ? await app.games.invitations.link(playerId, game.id) : null
+    const team = await members.list(playerId, game.id)
     reply.header('cache-control', 'no-store')
     return renderPage(reply, {
       title: `Team of ${game.title}`,
       user: viewer,
       scripts: isOwner ? ['people-chooser.js'] : [],
-      body: team(app, {
+      body: teamPage(app, {
         game,
         playerId,
-        members: await members.list(playerId, game.id),
+        members: team,
         open: await withCodes(open),
         transfer,
         quotas,
         earlier,
+        withPage: await pagesOf(team),
       }),
     })
   })
@@ -201,13 +208,15 @@ interface TeamProps {
   quotas: ReceiverQuotas | null
   /** The link that an earlier version of the program made; the owner's only. */
   earlier: string | null
+  /** The members who have a public page. */
+  withPage: ReadonlySet<string>
 }
 
 const ROLES: Record<GameRole, string> = { owner: 'owner', maker: 'maker', tester: 'tester' }
 
-function team(
+function teamPage(
   app: Pick<FastifyInstance, 'games' | 'origins' | 'identity'>,
-  { game, playerId, members, open, earlier, transfer, quotas }: TeamProps,
+  { game, playerId, members, open, earlier, transfer, quotas, withPage }: TeamProps,
 ): View {
   const path = `${pathOf(game)}/team`
   const isOwner = app.games.may(playerId, game, 'own')
@@ -215,7 +224,7 @@ function team(
     ${dashboardHeader(app, game, path)}
     ${transfer && quotas && offerToViewer({ path, transfer, quotas })}
     <${Section} title="Members" description="Makers deploy and change the game as you do. Only its owner deletes it, changes its address and decides who is here.">
-      <${Table} caption=${`Members of ${game.title}`} columns=${columnsOf({ path, playerId, isOwner })} rows=${members} />
+      <${Table} caption=${`Members of ${game.title}`} columns=${columnsOf({ path, playerId, isOwner, withPage })} rows=${members} />
     <//>
     ${isOwner && inviteSection({ game, path, open, earlier, alone: members.length === 1, mail: app.identity.sendsMail })}
     ${isOwner && transferSection({ path, transfer, makers: members.filter(({ role }) => role === 'maker') })}`
@@ -225,15 +234,17 @@ const columnsOf = ({
   path,
   playerId,
   isOwner,
+  withPage,
 }: {
   path: string
   playerId: string
   isOwner: boolean
+  withPage: ReadonlySet<string>
 }): Column<Member>[] => [
   {
     label: 'Player',
     cell: ({ player }) =>
-      html`<span class="person"><${Avatar} name=${player.name} imageUrl=${player.imageUrl} size="s" /><a href=${`/players/${player.id}`}><bdi>${player.name}</bdi></a>${player.id === playerId && html`<span class="soft">you</span>`}</span>`,
+      html`<span class="person"><${Avatar} name=${player.name} imageUrl=${player.imageUrl} size="s" />${withPage.has(player.id) ? html`<a href=${`/players/${player.id}`}><bdi>${player.name}</bdi></a>` : html`<bdi>${player.name}</bdi>`}${player.id === playerId && html`<span class="soft">you</span>`}</span>`,
   },
   { label: 'Role', cell: ({ role }) => ROLES[role] },
   {
@@ -350,9 +361,11 @@ function openInvitation(
           : email
             ? html`<p class="soft">A link was sent there. It is for the first player who opens it, until ${until}</p>`
             : html`<p class="soft">For ${usesLeft} ${usesLeft === 1 ? 'player' : 'players'}, until ${until}</p>
-            <${CopyValue} value=${url} label=${`invitation of a ${role}`} />
-            <details class="confirm invite" open=${at === 0}><summary class="button small">QR code</summary><div class="confirm-body plain"><${QrPicture} ...${code} label="QR code of the invitation" /></div></details>`
+            <${CopyValue} value=${url} label=${`invitation of a ${role}`} />`
       }
-      <div class="row"><${Form} action=${`${path}/revoke`}><${Button} small kind="danger" name="invitation" value=${id} label=${takeBack}>Take back<//><//></div>
+      <div class="row">
+        ${!player && !email && html`<details class="confirm invite" open=${at === 0}><summary class="button small">QR code</summary><div class="confirm-body plain"><${QrPicture} ...${code} label="QR code of the invitation" /></div></details>`}
+        <${Form} action=${`${path}/revoke`}><${Button} small kind="danger" name="invitation" value=${id} label=${takeBack}>Take back<//><//>
+      </div>
     <//></div>`
 }

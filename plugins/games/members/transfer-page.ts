@@ -1,4 +1,5 @@
 import {
+  Avatar,
   Button,
   Card,
   Choices,
@@ -10,6 +11,7 @@ import {
   Timestamp,
   type View,
 } from '../../../core/pages/index.ts'
+import { personLabel } from './person-label.ts'
 import type { Member, Transfer } from './schemas.ts'
 
 interface Quota {
@@ -34,7 +36,7 @@ interface OfferProps {
 export function offerToViewer({ path, transfer, quotas }: OfferProps): View {
   const { from, counts, expiresAt } = transfer
   return html`<${Section} title="This game is offered to you" id="offer"><${Card}>
-    <p><bdi>${from.name}</bdi> asks you to become its owner. You alone then decide who is in the team, and may delete the game. <bdi>${from.name}</bdi> stays a maker.</p>
+    <p class="person"><${Avatar} ...${from} size="s" /><span><bdi>${from.name}</bdi> asks you to become its owner. You alone then decide who is in the team, and may delete the game. <bdi>${from.name}</bdi> stays a maker.</span></p>
     <ul>
       <li>It counts as one of your games. ${havingOf(quotas.gamesPerPlayer, String)}</li>
       <li>Its files and saves count for your storage with ${formatBytes(counts.storedBytes)}, as of the offer. ${havingOf(quotas.storageBytesPerPlayer, formatBytes)}</li>
@@ -65,13 +67,13 @@ export function transferSection({ path, transfer, makers }: TransferProps): View
 }
 
 const openOffer = (path: string, { to, expiresAt }: Transfer): View => html`
-  <${Card} title=${html`Offered to <bdi>${to.name}</bdi>`}>
+  <${Card} title=${personLabel(to, 'Offered to ')}>
     <p class="soft">Until <${Timestamp} at=${expiresAt} /></p>
     <div class="row"><${Form} action=${`${path}/transfer/end`}><${Button} small kind="danger" label="Take back the offer of the game">Take back<//><//></div>
   <//>`
 
 function offerForm(path: string, makers: readonly Member[]): View {
-  const options = makers.map(({ player }) => ({ value: player.id, label: html`<bdi>${player.name}</bdi>` }))
+  const options = makers.map(({ player }) => ({ value: player.id, label: personLabel(player) }))
   return html`<${Card}><${Confirm} kind="plain" label="Choose a new owner" submit="Offer the game" action=${`${path}/transfer`}>
     <${Choices} legend="Who should own it?" name="maker" value=${makers.length === 1 ? options[0]?.value : undefined} options=${options} />
   <//><//>`

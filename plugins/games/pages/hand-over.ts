@@ -3,7 +3,8 @@ import Type from 'typebox'
 import { isPlatformError } from '../../../core/errors.ts'
 import { actorOf, adminPage, callerOf } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
-import { Button, Choices, Form, html, PageHeader, renderPage, type View } from '../../../core/pages/index.ts'
+import { Button, Choices, Form, html, Notice, PageHeader, renderPage, type View } from '../../../core/pages/index.ts'
+import { personLabel } from '../members/person-label.ts'
 import type { Person } from '../members/schemas.ts'
 import type { Game } from '../schemas.ts'
 
@@ -27,6 +28,7 @@ export const handOverPages: Routes = async (app) => {
       body: HandOverPage({
         game,
         owner: people.get(game.ownerId)?.name ?? game.ownerId,
+        isDisabled: (await app.identity.players.find(game.ownerId))?.disabled ?? true,
         makers: game.makerIds.flatMap((makerId) => people.get(makerId) ?? []),
         problem: refused?.message,
       }),
@@ -63,23 +65,23 @@ interface HandOverPageProps {
   game: Game
   /** The owner's name. */
   owner: string
+  /** Whether the owner's account is disabled, without which nothing is handed over. */
+  isDisabled: boolean
   makers: readonly Person[]
   problem: string | undefined
 }
 
-const HandOverPage = ({ game, owner, makers, problem }: HandOverPageProps): View => html`
+const HandOverPage = ({ game, owner, isDisabled, makers, problem }: HandOverPageProps): View => html`
   <${PageHeader} title=${`Hand over ${game.title}`} crumbs=${[{ label: 'Games', href: '/admin/games' }]}
-    lede=${`The account of ${owner}, who owns it, has to be disabled. The new owner has the game with all that it stores; ${owner} stays one of its makers.`} />
+    lede=${isDisabled ? `The account of ${owner}, who owns it, is disabled. The new owner has the game with all that it stores; ${owner} stays one of its makers.` : `${owner} owns it, and can offer it to a maker. The staff hand a game over when the account of its owner is disabled.`} />
   ${
     makers.length === 0
       ? html`<p>Nobody else makes this game.</p>`
-      : html`<${Form} action=${`/admin/games/${game.id}/hand-over`}>
-          <${Choices} legend="Who should own it?" name="maker" error=${problem} options=${makers.map(
-            ({ id, name }) => ({
-              value: id,
-              label: html`<bdi>${name}</bdi>`,
-            }),
-          )} />
+      : !isDisabled
+        ? html`${problem && html`<${Notice} tone="error">${problem}<//>`}
+          <div class="row"><${Button} href=${`/admin/players/${game.ownerId}`}>Open the account of the owner<//></div>`
+        : html`<${Form} action=${`/admin/games/${game.id}/hand-over`}>
+          <${Choices} legend="Who should own it?" name="maker" error=${problem} options=${makers.map((maker) => ({ value: maker.id, label: personLabel(maker) }))} />
           <${Button} kind="act">Hand over the game<//>
         <//>`
   }`

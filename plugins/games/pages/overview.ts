@@ -86,7 +86,7 @@ export const overviewPages: Routes = async (app) => {
 
 /** The message for a new maker. */
 const joined = (game: Game): Content =>
-  html`You make this game now. <a href=${`${pathOf(game)}/deploys`}>Publish a build</a>, or change whatever the tabs lead to.`
+  html`You make this game now. <a href=${`${pathOf(game)}/deploys`}>Publish a build</a> to change what people play.`
 
 function overview(
   app: FastifyInstance,

@@ -1,4 +1,4 @@
-import { Choices, html, type View } from '../../../core/pages/index.ts'
+import { Avatar, Choices, html, type View } from '../../../core/pages/index.ts'
 import { DELETED, fieldOf, type SharedItem } from './shared-content.ts'
 
 interface SharedContentFieldsProps {
@@ -14,7 +14,7 @@ export const SharedContentFields = ({ items, errors = {} }: SharedContentFieldsP
       html`<${Choices} legend=${`What becomes of ${title}?`} name=${fieldOf(id)} error=${errors[fieldOf(id)]} options=${[
         ...successors.map((successor) => ({
           value: successor.id,
-          label: html`Hand it over to <bdi>${successor.name}</bdi>`,
+          label: html`<span class="person"><${Avatar} name=${successor.name} imageUrl=${successor.imageUrl} size="s" /><span>Hand it over to <bdi>${successor.name}</bdi></span></span>`,
         })),
         { value: DELETED, label: 'Delete it', hint: successors.length === 0 ? 'Nobody can take it over.' : undefined },
       ]} />`,

@@ -6,7 +6,7 @@ export interface SharedItem {
   id: string
   title: string
   /** Who can take it over. */
-  successors: readonly { id: string; name: string }[]
+  successors: readonly { id: string; name: string; imageUrl: string }[]
 }
 
 /** What becomes of each shared item, by its id: the id of the player who takes it over, or `DELETED`. */

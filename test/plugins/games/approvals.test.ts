@@ -85,6 +85,28 @@ t.test('the first game of a new account waits, for everyone but its maker', asyn
   t.match((await platform.game(maker, { title: 'Third' })).approval, null, 'the next ones need none')
 })
 
+t.test('the testers of a game stay when the staff decide about it', async (t) => {
+  const { platform, admin, maker } = await openPlatform(t, 'open')
+  const tester = await platform.signUp()
+  for (const decision of ['approve', 'refuse']) {
+    const game = await platform.game(maker, { title: decision, visibility: 'private' })
+    const { body } = await maker.post(`/api/games/${game.id}/invitations`, { role: 'tester' })
+    t.equal((await tester.submit(new URL(body.url).pathname, {})).status, 303)
+    await platform.app.db.execute("update games set approval = 'waiting', requested_visibility = ? where id = ?", [
+      'private',
+      game.id,
+    ])
+    await platform.app.games.announce(game)
+    t.equal((await admin.submit(`/admin/approvals/${game.id}/review`, {})).status, 303)
+    t.equal((await admin.submit(`/admin/approvals/${game.id}/${decision}`, { reason: 'No.' })).status, 303)
+    t.match((await maker.get(`/api/games/${game.id}/members`)).body.members, [
+      { role: 'owner' },
+      { role: 'tester', player: { id: tester.id } },
+    ])
+    t.equal((await admin.get(`/games/${game.slug}`)).status, 404, 'the look ends with the decision')
+  }
+})
+
 t.test('with trust, the players whom staff trust publish, and nobody else', async (t) => {
   const { platform, admin, maker, program } = await openPlatform(t, 'trusted')
   const game = await platform.game(maker, { visibility: 'private' })

@@ -225,6 +225,25 @@ t.test('an invitation that cannot be accepted says why in a sentence, and change
   await refused(ofNoGame.path, other, 410, /The game of this invitation was deleted\./)
 })
 
+t.test('a tester whom a node with an earlier version removes is out, and may come back', async (t) => {
+  const platform = await startPlatform(t)
+  const { app } = platform
+  const [owner, tester, maker] = [await platform.signUp(), await platform.signUp(), await platform.signUp()]
+  const game = await platform.game(owner, { title: 'Secret', visibility: 'private' })
+  const link = await join(owner, game, 'tester', [tester])
+  await join(owner, game, 'maker', [maker])
+  await app.db.execute('update games set invited = ? where id = ?', ['[]', game.id])
+  await app.games.announce(game)
+  const roles = async () =>
+    (await owner.get(`/api/games/${game.id}/members`)).body.members.map(({ role }: { role: string }) => role)
+  t.same(await roles(), ['owner', 'maker'])
+  t.equal((await tester.get('/games/secret')).status, 404)
+  t.equal((await owner.delete(`/api/games/${game.id}/members/${tester.id}`)).status, 404)
+  t.equal((await maker.get('/games/secret')).status, 200)
+  t.equal((await tester.submit(link.path, {})).status, 303)
+  t.same(await roles(), ['owner', 'maker', 'tester'])
+})
+
 t.test('a visitor who opens a link comes in with an account or a name, and then joins with one press', async (t) => {
   const platform = await startPlatform(t, {
     only: ['oauth-idp', 'tokens', 'quotas', 'games'],
