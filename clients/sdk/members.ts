@@ -46,8 +46,7 @@ export const inviteMember = (
   game: string,
   invitation: NewGameInvitation,
   options?: CallOptions,
-): Promise<GameInvitation> =>
-  connection.json('POST', at(game, 'invitations'), { body: invitation, ...options })
+): Promise<GameInvitation> => connection.json('POST', at(game, 'invitations'), { body: invitation, ...options })
 
 /** Lists the invitations that can still be accepted, newest first. Only the owner may. Needs `games:read`. */
 export const listInvitations = (
@@ -66,8 +65,7 @@ export const revokeInvitation = (
   game: string,
   invitationId: string,
   options?: CallOptions,
-): Promise<void> =>
-  connection.json('DELETE', at(game, `invitations/${encodeURIComponent(invitationId)}`), options)
+): Promise<void> => connection.json('DELETE', at(game, `invitations/${encodeURIComponent(invitationId)}`), options)
 
 /** Fetches the open offer of a game, for its owner and for the maker who can accept it. Needs `games:read`. */
 export const getTransfer = (connection: Connection, game: string, options?: CallOptions): Promise<GameTransfer> =>
