@@ -66,7 +66,8 @@ export class HandOver implements SharedContent {
     const open: { id: string; title: string }[] = []
     const games = await em.execute<{ id: string; title: string }[]>(
       `select id, title from games where owner_id = ? and deleted_at is null and exists
-         (select 1 from game_members m where m.game_id = games.id and m.role = 'maker') order by id`,
+         (select 1 from game_members m join players p on p.id = m.player_id
+          where m.game_id = games.id and m.role = 'maker') order by id`,
       [playerId],
     )
     for (const game of decisions ? games : []) {
