@@ -59,7 +59,7 @@ Examples:
 
   withClientOptions(blender.command('jobs'))
     .summary('list your jobs, or those of a game')
-    .option('--game <game>', 'those of this game that you make, whoever started them; slug or id')
+    .option('--game <game>', 'those of this game that you make, of all its makers; slug or id')
     .addOption(
       new Option('--status <status>', 'only these').choices(['queued', 'running', 'completed', 'failed', 'cancelled']),
     )

@@ -128,7 +128,7 @@ export const JobQuery = Type.Object({
     Type.String({
       minLength: 1,
       maxLength: 63,
-      description: 'The jobs of a game that you make, by its id or slug, whoever started them.',
+      description: 'The jobs of a game that you make, by its id or slug, of all its makers.',
     }),
   ),
 })

@@ -76,13 +76,10 @@ export class BlenderJobs {
     const { clock, queue } = this.#parts
     const id = newId('job', clock.now())
     const { purpose, generationId, with: also } = further
-    await queue.submit(
-      { ...fields, id, ownerId, purpose, ...(generationId ? { generationId } : {}) },
-      async (em) => {
-        if (purpose === 'job') await this.note(em, { id, ...fields }, 'job.create')
-        await also?.(em, id)
-      },
-    )
+    await queue.submit({ ...fields, id, ownerId, purpose, ...(generationId ? { generationId } : {}) }, async (em) => {
+      if (purpose === 'job') await this.note(em, { id, ...fields }, 'job.create')
+      await also?.(em, id)
+    })
     const job = await this.#mustRead(ownerId, id)
     await this.changed(job)
     return this.#toJob(job)

@@ -159,14 +159,16 @@ t.test('the asset of a generation belongs to the game, while its owner makes it'
   const { app, owner, maker, game, program, makersProgram, complete } = await team(t)
   const making = { provider: 'blender', name: 'Boat', template: 'prop', gameId: game.id }
   const make = async () => (await makersProgram.post('/api/generations', making)).body
-  const advance = (id: string) =>
-    app.generatedAssets.advance(id, { attempt: 1, signal: new AbortController().signal })
+  const advance = (id: string) => app.generatedAssets.advance(id, { attempt: 1, signal: new AbortController().signal })
   const [first, second] = [await make(), await make()]
   for (const { jobId } of [first, second]) await complete(jobId, 'model.glb', await sheet(3))
   await advance(first.id)
   const { body: made } = await program.get(`/api/generations/${first.id}`)
   t.match(made, { status: 'completed', ownerId: maker.id, assetId: /^ast_/ })
-  t.match(await program.get(`/api/assets/${made.assetId}`), { status: 200, body: { gameId: game.id, ownerId: maker.id } })
+  t.match(await program.get(`/api/assets/${made.assetId}`), {
+    status: 200,
+    body: { gameId: game.id, ownerId: maker.id },
+  })
   await owner.delete(`/api/games/${game.id}/members/${maker.id}`)
   await advance(second.id)
   const { body: kept } = await makersProgram.get(`/api/generations/${second.id}`)

@@ -289,11 +289,7 @@ async function upload(
 }
 
 /** A job that is over, and a generation whose job waits. */
-async function make(
-  { app }: Platform,
-  player: PlayerClient,
-  { titled, gameId }: { titled: Titled; gameId: string },
-) {
+async function make({ app }: Platform, player: PlayerClient, { titled, gameId }: { titled: Titled; gameId: string }) {
   const { id: jobId } = await app.blender.submit(player.id, { name: titled('Job'), template: 'prop', gameId })
   await app.blender.cancel(player.id, jobId)
   const making = { provider: 'blender', name: titled('Generation'), template: 'prop', gameId }
