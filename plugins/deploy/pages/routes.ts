@@ -26,9 +26,9 @@ import {
 import { dashboardHeader, type Game, NEW_GAME_STEPS } from '../../games/index.ts'
 import type { Deploy, DeployState } from '../schemas.ts'
 import { isFinalized } from '../uploads/uploads.ts'
+import { makerOf, overtook, replacementNote, rollbackForm, rolledBack } from './attribution.ts'
 import { examined, warningsOf } from './build-notes.ts'
 import { deployScript } from './deploy-script.ts'
-import { makerOf, overtook, replacementNote, rollbackForm, rolledBack } from './whose-deploy.ts'
 
 const constraints = { origin: 'portal' } as const
 const own = { config: { auth: 'session', page: true }, constraints } as const

@@ -77,6 +77,21 @@ t.test('a rollback says whose deploy it undoes', async (t) => {
   t.match((await second.get(`/api/deploy/${adas}`)).body, { state: 'live', replacedBy: null })
 })
 
+t.test('a rollback is by the maker who asks for it, whoever made the deploy', async (t) => {
+  const { platform, game, ada, grace, first, second } = await withTwoMakers(t)
+  const { clock } = platform
+  const path = `/games/${game.slug}/deploys`
+  const { deployId: earlier } = await deploy(platform, first, game.id, build('one'))
+  clock.advance(1000)
+  const { deployId: later } = await deploy(platform, first, game.id, build('two'))
+  t.notMatch((await ada.get(path)).text, /replaced by/, 'their own deploy')
+  clock.advance(12_000)
+  t.equal((await second.post(`/api/deploy/${earlier}/rollback`)).status, 200)
+  const replacedBy = { deployId: earlier, player: { id: grace.id, name: 'Grace' }, at: clock.now().toISOString() }
+  t.match((await first.get(`/api/deploy/${later}`)).body, { state: 'superseded', by: { name: 'Ada' }, replacedBy })
+  t.match((await ada.get(path)).text, /replaced by <bdi>Grace<\/bdi> after 12 s/)
+})
+
 t.test('the page of the deploys says who made each, and whose deploy a step ended', async (t) => {
   const { platform, game, ada, grace, first, second, begin } = await withTwoMakers(t)
   const { clock } = platform

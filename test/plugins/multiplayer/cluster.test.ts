@@ -7,9 +7,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import WebSocket from 'ws'
 import { captureLog } from '../../kit/driver-context.ts'
+import { startFaultyNetwork } from '../../kit/faulty-network.ts'
 import { startPlatform } from '../../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
-import { needsRedis, startRedis } from '../../kit/redis.ts'
+import { needsRedis, type RedisServer, startRedis } from '../../kit/redis.ts'
 import { type Server, startServer } from '../../kit/server.ts'
 import { timeLimit } from '../../kit/time-limit.ts'
 import { until } from '../../kit/until.ts'
@@ -17,6 +18,8 @@ import { filesOf } from '../deploy/build.ts'
 import { headersOf, RoomSocket, signInTo } from './kit.ts'
 
 const PORTAL = 'localhost:8080'
+
+const portOf = ({ url }: RedisServer) => Number(new URL(url).port)
 
 interface Asked {
   host?: string
@@ -378,8 +381,12 @@ t.test('rooms over two nodes', { skip: needsPostgres.skip || needsRedis.skip, ti
 })
 
 t.test('a Redis that is away for a moment, and has forgotten everything, costs no room', needsRedis, async (t) => {
-  const redis = await startRedis(t)
-  const config = { bus: { driver: 'redis', url: redis.url } }
+  // A room waits for five seconds. A server may take longer to start, so the one that has forgotten everything already
+  // runs.
+  const [first, forgetful] = [await startRedis(t), await startRedis(t)]
+  const network = await startFaultyNetwork(t)
+  network.target = portOf(first)
+  const config = { bus: { driver: 'redis', url: `redis://127.0.0.1:${network.port}` } }
   const { log, lines } = captureLog()
   const platform = await startPlatform(t, { listen: true, config, log })
   const owner = await platform.signUp()
@@ -393,11 +400,13 @@ t.test('a Redis that is away for a moment, and has forgotten everything, costs n
   await two.enter()
   one.say({ t: 'state', set: { score: 1 } })
   t.match(await two.next('state'), { version: 1 })
-  await redis.stop()
+  network.isRefusing = true
+  network.reset()
   one.say({ t: 'state', set: { score: 2 } })
   await until(() => JSON.stringify(lines()).includes('a room is paused'))
   t.equal(two.received.filter(({ t: type }) => type === 'state').length, 0, 'what is not safe is not said')
-  await redis.start()
+  network.target = portOf(forgetful)
+  network.isRefusing = false
   t.match(await two.next('state'), { set: { score: 2 }, version: 2 })
   t.match((await open().enter()).state, { score: 2 })
   t.equal(one.socket.readyState, one.socket.OPEN, 'the connections were kept')

@@ -4,6 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { ALL, inFull } from '../../../kit/extent.ts'
+import { processorLimit, timeLimit } from '../../../kit/time-limit.ts'
 import { attacks, scriptOfAttack } from './attacks.ts'
 import { type ScriptPlayer, startScripts } from './kit.ts'
 
@@ -34,9 +35,9 @@ function playOn(player: ScriptPlayer) {
 }
 
 /** Others may wait so much longer while a script attacks, in ms. */
-const WAIT_MS = 10
+const WAIT_MS = processorLimit(10)
 /** A room that an attack ends has ended by then, in ms. */
-const END_MS = 10_000
+const END_MS = timeLimit(10)
 /** A garbage collection may fall into an attack, so it counts when it delays others each time. */
 const TRIES = 12
 
