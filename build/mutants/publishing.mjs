@@ -316,20 +316,6 @@ export default [
     tests: ['plugins/games/transfer'],
   },
   {
-    name: 'a deploy that ends between the count of a game and its transfer still counts',
-    in: 'plugins/quotas',
-    find: 'before.ids.isSubsetOf(ids) ? before : new GameTally()',
-    replace: 'before',
-    tests: ['plugins/games/transfer'],
-  },
-  {
-    name: 'a transfer counts the deploys of a game twice',
-    in: 'plugins/deploy',
-    find: 'if (known.has(id)) continue',
-    replace: '',
-    tests: ['plugins/games/transfer'],
-  },
-  {
     name: 'an account ends while it is not decided what becomes of its games',
     in: 'plugins/games',
     find: 'if (open.length > 0) throw undecided(open)',

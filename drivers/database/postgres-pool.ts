@@ -232,7 +232,7 @@ const plainTypes = {
 export class PreparedStatements {
   readonly #pool: pg.Pool
   #named = true
-  /** The number of times that all statements had to be prepared anew. */
+  /** The number of times that all statements had to be prepared again. */
   #renewals = 0
   readonly #statements = new Map<string, { name: string; text: string; types: pg.CustomTypesConfig }>()
 

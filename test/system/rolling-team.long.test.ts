@@ -235,7 +235,7 @@ const OF_GAME = ['analytics', 'integrate', 'rooms', 'scores', 'scores/high']
 const isError = (line: string) => /"level":"(error|fatal)"/.test(line)
 
 /**
- * A statement that a connection has prepared reads a column that a migration has widened. This version prepares it anew
+ * A statement that a connection has prepared reads a column that a migration has widened. This version prepares it again
  * (PreparedStatements); the one before opens another connection for the next request.
  */
 const WIDENED = 'cached plan must not change result type'

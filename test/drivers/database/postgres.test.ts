@@ -102,7 +102,7 @@ t.test('statements go on when a newer version widens a column that they read', n
   t.same(await readByAll(), all)
   await widen(20)
   t.same(await Promise.all(all.map(() => older.query(read))), all)
-  t.same(await readByAll(), all, 'each connection has prepared it anew')
+  t.same(await readByAll(), all, 'each connection has prepared it again')
   await widen(30)
   // A transaction in which a statement has failed is over, and the client sends the request again.
   const inTransaction = () => older.groupCommit(({ query }) => query(read))
