@@ -12,6 +12,12 @@ import { startSwift, swiftMissing } from './swift.ts'
 export const clusterMissing: string | false =
   needsPostgres.skip || needsRedis.skip || proxyMissing('nginx') || (process.env.CI === 'true' ? false : swiftMissing())
 
+/**
+ * The message in the log of an older node whose connection has prepared a statement that reads a column which a migration
+ * has widened since. Builds from before 28 November 2026 answer with 500 then, once for each connection.
+ */
+export const WIDENED = 'cached plan must not change result type'
+
 const SECRET = 'the same on every node, and long enough'
 
 /** Equal nodes that share one PostgreSQL, Redis and S3 behind the nginx of `deploy/nginx.conf`. */

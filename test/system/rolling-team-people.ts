@@ -119,13 +119,17 @@ class PersonAtNode {
   }
 }
 
+/** The most connections of a node to the database. */
+const CONNECTIONS = 10
+
 /**
- * Sends a request, and once more after an error of the server. What is an error, the logs of the nodes tell: each of the
- * database connections that an older node has open during a migration fails once, see `WIDENED`.
+ * Sends a request, again after an error of the server: each connection that an older node has open during a migration
+ * may fail once, see `WIDENED`. What else is an error, the logs of the nodes tell.
  */
 async function patiently(send: () => Promise<HttpAnswer>): Promise<HttpAnswer> {
-  const answer = await send()
-  return answer.status === 500 ? send() : answer
+  let answer = await send()
+  for (let failed = 1; answer.status === 500 && failed <= CONNECTIONS; failed++) answer = await send()
+  return answer
 }
 
 const originOf = (slug: string) => `https://${slug}.${DOMAIN}`

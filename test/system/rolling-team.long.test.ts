@@ -2,7 +2,7 @@
 // that version, such as "node /src/before/bin/gameyard.js".
 import t, { type Test } from 'tap'
 import { Recount } from '../../plugins/quotas/recount.ts'
-import { clusterMissing, startCluster } from '../kit/cluster.ts'
+import { clusterMissing, startCluster, WIDENED } from '../kit/cluster.ts'
 import { startPlatform } from '../kit/platform.ts'
 import type { Server } from '../kit/server.ts'
 import { timeLimit } from '../kit/time-limit.ts'
@@ -233,9 +233,3 @@ const OF_ACCOUNT = ['', '/connected', '/messages', '/saves', '/security', '/stor
 const OF_GAME = ['analytics', 'integrate', 'rooms', 'scores', 'scores/high']
 
 const isError = (line: string) => /"level":"(error|fatal)"/.test(line)
-
-/**
- * A statement that a connection has prepared reads a column that a migration has widened. This version prepares it again
- * (PreparedStatements); the one before opens another connection for the next request.
- */
-const WIDENED = 'cached plan must not change result type'
