@@ -119,4 +119,32 @@ export default [
     replace: "throw fault ? invalidField('email', fault.message) : error",
     tests: ['plugins/games/invite-by-mail'],
   },
+  {
+    name: 'a deploy that ends between the count of a game and its transfer still counts',
+    in: 'plugins/quotas',
+    find: 'before.ids.isSubsetOf(ids) ? before : new GameTally()',
+    replace: 'before',
+    tests: ['plugins/games/transfer'],
+  },
+  {
+    name: 'a transfer counts the deploys of a game twice',
+    in: 'plugins/deploy',
+    find: 'if (known.has(id)) continue',
+    replace: '',
+    tests: ['plugins/games/transfer'],
+  },
+  {
+    name: 'an owner decides about makers whose accounts have ended',
+    in: 'plugins/games',
+    find: 'from game_members m join players p on p.id = m.player_id\n          where m.game_id = games.id',
+    replace: 'from game_members m\n          where m.game_id = games.id',
+    tests: ['plugins/games/hand-over'],
+  },
+  {
+    name: 'members of ended accounts are kept for ever',
+    in: 'plugins/games',
+    find: 'where not exists (select 1 from players p where p.id = game_members.player_id)\n         or not exists',
+    replace: 'where not exists',
+    tests: ['plugins/games/hand-over'],
+  },
 ]

@@ -1,5 +1,6 @@
 // A game gets another owner: with its deploys, saves and scores, and with everything that counts for the owner.
 import t, { type Test } from 'tap'
+import type { StoredKind } from '../../../plugins/quotas/index.ts'
 import { OwnerQuota } from '../../../plugins/saves/owner-quota.ts'
 import { type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
@@ -193,6 +194,38 @@ t.test('the quotas of the new owner decide, and nothing is changed when they ref
   t.equal((await maker.post(`${path}/accept`)).status, 204)
   t.same(await countsOf(platform, maker), before)
   await assertCountsHold(t, app)
+})
+
+t.test('the transaction of a transfer reads only what came after the count before it', async (t) => {
+  for (const change of ['nothing', 'a deploy', 'a removal'] as const) {
+    const { platform, app, owner, maker, game, path, offer } = await team(t)
+    const program = await platform.program(owner)
+    const first = await deploy(platform, program, game.id, build('one'))
+    const second = await deploy(platform, program, game.id, { ...build('one'), 'more.js': 'more' })
+    await offer()
+    const kind = app.quotas.kinds.get('deploys') as StoredKind
+    /** The deploys that each count has read. */
+    const counts: (string | undefined)[][] = []
+    const ofGame = kind.ofGame?.bind(kind)
+    kind.ofGame = async function* (em, gameId, known) {
+      const read: (string | undefined)[] = []
+      counts.push(read)
+      for await (const thing of ofGame?.(em, gameId, known) ?? []) {
+        read.push(thing.id)
+        yield thing
+      }
+      if (counts.length > 1) return
+      if (change === 'a deploy') await deploy(platform, program, game.id, build('three'))
+      if (change === 'a removal') t.equal((await owner.delete(`/api/deploy/${first.deployId}`)).status, 204)
+    }
+    t.equal((await maker.post(`${path}/accept`)).status, 204)
+    const both = [first.deployId, second.deployId]
+    t.same(counts[0], both, 'before the transaction')
+    const live = (await app.games.get(game.id)).liveDeployId
+    t.same(counts[1], { nothing: [], 'a deploy': [live], 'a removal': [second.deployId] }[change], change)
+    t.same((await countsOf(platform, owner)).deploys ?? 0, 0)
+    await assertCountsHold(t, app, change)
+  }
 })
 
 async function atOnce(t: Test, options: Parameters<typeof startPlatform>[1] = {}) {
