@@ -124,7 +124,7 @@ t.test('members of ended accounts and of games that are gone are deleted, and no
   const { app } = platform
   const [owner, maker] = [await platform.signUp({ name: 'Olu' }), await platform.signUp({ name: 'Mae' })]
   const game = await platform.game(owner, { title: 'Duo' })
-  await join(owner, game, maker)
+  await join(owner, game, 'maker', [maker])
   const members = () => app.db.query('select game_id, player_id, role from game_members')
   await leftBehind(app, game.id)
   await leftBehind(app, 'gam_00000000000000000000000000', maker.id)
