@@ -5,41 +5,20 @@ import { Readable } from 'node:stream'
 import t, { type Test } from 'tap'
 import { GenerationRow, JobRow, WorkerRow } from '../../../plugins/blender/entities.ts'
 import { artifactKey } from '../../../plugins/blender/jobs/artifacts.ts'
-import { type Client, type PlatformOptions, type PlayerClient, startPlatform } from '../../kit/platform.ts'
+import type { Client, PlatformOptions } from '../../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
+import { startTeam } from '../../kit/team.ts'
 import { sheet } from '../assets/models.ts'
 
 const JOBS = '/api/blender/v1/jobs'
 const notFound = { status: 404, body: { error: { code: 'not_found' } } }
 
-async function join(owner: Client, game: { id: string }, role: 'maker' | 'tester', players: readonly PlayerClient[]) {
-  const { body } = await owner.post(`/api/games/${game.id}/invitations`, { role })
-  for (const player of players) await player.submit(new URL(body.url).pathname, {})
-}
-
-/** A private game of Olu with the makers Mae and Fay, of whom Fay was removed again, and the tester Tia. */
-async function team(t: Test, options: PlatformOptions = {}) {
-  const platform = await startPlatform(t, options)
-  const { app, clock } = platform
-  const worker = { id: 'wrk', executor: 'x', capacity: 1, blenderVersion: '5', seenAt: clock.now() }
-  await app.db.em().insert(WorkerRow, worker)
-  const people: PlayerClient[] = []
-  for (const name of ['Olu', 'Mae', 'Fay', 'Tia', 'Ned']) people.push(await platform.signUp({ name }))
-  const [owner, maker, former, tester, other] = people as [
-    PlayerClient,
-    PlayerClient,
-    PlayerClient,
-    PlayerClient,
-    PlayerClient,
-  ]
-  const game = await platform.game(owner, { title: 'Duo', visibility: 'private' })
-  await join(owner, game, 'maker', [maker, former])
-  await join(owner, game, 'tester', [tester])
-  await owner.delete(`/api/games/${game.id}/members/${former.id}`)
-  const [program, makersProgram] = (await Promise.all([owner, maker].map((each) => platform.program(each)))) as [
-    Client,
-    Client,
-  ]
+/** A team, and a worker that takes no jobs. */
+async function open(t: Test, options: PlatformOptions = {}) {
+  const team = await startTeam(t, options)
+  const { app, platform } = team
+  const seenAt = platform.clock.now()
+  await app.db.em().insert(WorkerRow, { id: 'wrk', executor: 'x', capacity: 1, blenderVersion: '5', seenAt })
   const submit = async (client: Client, fields: object = {}) => {
     const { status, body } = await client.post(JOBS, { name: 'Rock', template: 'prop', ...fields })
     if (status !== 202) throw new Error(`The job was answered with ${status}: ${body.error?.message}`)
@@ -49,10 +28,10 @@ async function team(t: Test, options: PlatformOptions = {}) {
     const sha256 = createHash('sha256').update(bytes).digest('hex')
     const artifact = { name, size: bytes.length, contentType: 'application/octet-stream', sha256 }
     await app.storage.put(artifactKey(id, artifact), Readable.from([bytes]), artifact)
-    const finishedAt = clock.now()
+    const finishedAt = platform.clock.now()
     await app.db.em().nativeUpdate(JobRow, { id }, { status: 'completed', finishedAt, artifacts: [artifact] })
   }
-  return { platform, app, owner, maker, former, tester, other, game, program, makersProgram, submit, complete }
+  return { ...team, submit, complete }
 }
 
 const READS = ['', '/events', '/artifacts', '/artifacts/scene.blend']
@@ -62,7 +41,7 @@ const statusesOf = (client: Client, base: string, paths: readonly string[]) =>
 const names = ({ body }: { body: { jobs: { name: string }[] } }) => body.jobs.map(({ name }) => name)
 
 async function makersGoOn(t: Test, options: PlatformOptions = {}) {
-  const { platform, owner, maker, former, tester, other, game, ...rest } = await team(t, options)
+  const { platform, owner, maker, former, tester, other, game, ...rest } = await open(t, options)
   const { program, makersProgram, submit, complete } = rest
   const job = await submit(program, { gameId: game.slug, script: 'pass' })
   t.match(job, { ownerId: owner.id, gameId: game.id, status: 'queued', queuePosition: 1 })
@@ -122,7 +101,7 @@ t.test('the same holds on PostgreSQL', needsPostgres, async (t) => {
 })
 
 t.test('who leaves the team keeps the own jobs, and goes on from them alone', async (t) => {
-  const { owner, maker, game, program, makersProgram, submit, complete } = await team(t)
+  const { owner, maker, game, program, makersProgram, submit, complete } = await open(t)
   const theirs = await submit(makersProgram, { gameId: game.id })
   const ours = await submit(program, { gameId: game.id })
   for (const { id } of [theirs, ours]) await complete(id, 'scene.blend', Buffer.from('BLENDER-v304'))
@@ -138,7 +117,7 @@ t.test('who leaves the team keeps the own jobs, and goes on from them alone', as
 })
 
 t.test('a game that ends leaves its jobs and generations with their owners', async (t) => {
-  const { app, maker, game, program, makersProgram, submit } = await team(t)
+  const { app, maker, game, program, makersProgram, submit } = await open(t)
   const job = await submit(program, { gameId: game.id })
   const making = { provider: 'blender', name: 'Boat', template: 'prop', gameId: game.slug }
   const { body: generation } = await program.post('/api/generations', making)
@@ -156,7 +135,7 @@ t.test('a game that ends leaves its jobs and generations with their owners', asy
 })
 
 t.test('the asset of a generation belongs to the game, while its owner makes it', async (t) => {
-  const { app, owner, maker, game, program, makersProgram, complete } = await team(t)
+  const { app, owner, maker, game, program, makersProgram, complete } = await open(t)
   const making = { provider: 'blender', name: 'Boat', template: 'prop', gameId: game.id }
   const make = async () => (await makersProgram.post('/api/generations', making)).body
   const advance = (id: string) => app.generatedAssets.advance(id, { attempt: 1, signal: new AbortController().signal })
@@ -178,7 +157,7 @@ t.test('the asset of a generation belongs to the game, while its owner makes it'
 })
 
 t.test('the form of a job offers the games of the player', async (t) => {
-  const { maker, other, game } = await team(t)
+  const { maker, other, game } = await open(t)
   t.match((await maker.get(`/blender/new?template=prop&game=${game.slug}`)).text, `<option value="${game.id}" selected`)
   t.notMatch((await other.get(`/blender/new?game=${game.slug}`)).text, /name="gameId"/, 'who makes none has no choice')
   const sent = await maker.submit('/blender/new', { name: 'Rock', script: 'pass', gameId: game.id })

@@ -1,16 +1,11 @@
 // Games that others make, too: when the account of the owner ends, and when it is disabled.
 import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
-import { type Client, PASSWORD, type PlayerClient, startPlatform } from '../../kit/platform.ts'
+import { PASSWORD, type PlayerClient, startPlatform } from '../../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
+import { join } from '../../kit/team.ts'
 import { build, deploy } from '../deploy/build.ts'
 import { assertCountsHold } from '../quotas/recounting.ts'
-
-/** Makes a player a member of a game. */
-async function join(owner: Client, game: { id: string }, player: PlayerClient, role = 'maker') {
-  const { body } = await owner.post(`/api/games/${game.id}/invitations`, { role })
-  await player.submit(new URL(body.url).pathname, {})
-}
 
 async function accountEnds(t: Test, options: Parameters<typeof startPlatform>[1] = {}) {
   const platform = await startPlatform(t, options)
@@ -24,10 +19,10 @@ async function accountEnds(t: Test, options: Parameters<typeof startPlatform>[1]
     await platform.game(owner, { title: 'Tested' }),
     await platform.game(owner, { title: 'Solo' }),
   ]
-  await join(owner, duo, maker)
-  await join(owner, duo, tester, 'tester')
-  await join(owner, trio, maker)
-  await join(owner, tested, tester, 'tester')
+  await join(owner, duo, 'maker', [maker])
+  await join(owner, duo, 'tester', [tester])
+  await join(owner, trio, 'maker', [maker])
+  await join(owner, tested, 'tester', [tester])
   const program = await platform.program(owner)
   for (const game of [duo, solo]) await deploy(platform, program, game.id, build(game.id))
 
@@ -81,7 +76,7 @@ t.test('the staff hand over a game of a disabled owner, and nobody else’s', as
   const maker = await platform.signUp({ name: 'Mae' })
   const other = await platform.signUp({ name: 'Ned' })
   const game = await platform.game(owner, { title: 'Duo' })
-  for (const player of [maker, other]) await join(owner, game, player)
+  await join(owner, game, 'maker', [maker, other])
   await deploy(platform, await platform.program(owner), game.id, build('one'))
   const path = `/admin/games/${game.id}/hand-over`
   const give = (by: PlayerClient, to = maker) => by.submit(path, { maker: to.id })
@@ -129,7 +124,7 @@ t.test('members of ended accounts and of games that are gone are deleted, and no
   const { app } = platform
   const [owner, maker] = [await platform.signUp({ name: 'Olu' }), await platform.signUp({ name: 'Mae' })]
   const game = await platform.game(owner, { title: 'Duo' })
-  await join(owner, game, maker)
+  await join(owner, game, 'maker', [maker])
   const members = () => app.db.query('select game_id, player_id, role from game_members')
   await leftBehind(app, game.id)
   await leftBehind(app, 'gam_00000000000000000000000000', maker.id)

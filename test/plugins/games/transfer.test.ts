@@ -2,8 +2,9 @@
 import t, { type Test } from 'tap'
 import type { StoredKind } from '../../../plugins/quotas/index.ts'
 import { OwnerQuota } from '../../../plugins/saves/owner-quota.ts'
-import { type Client, type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
+import { type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
+import { join } from '../../kit/team.ts'
 import { build, deploy, filesOf } from '../deploy/build.ts'
 import { assertCountsHold } from '../quotas/recounting.ts'
 import { enter } from '../saves/kit.ts'
@@ -11,19 +12,13 @@ import { png, sendFile } from './pictures.ts'
 
 const DAY = 86_400_000
 
-/** Makes players makers of a game. */
-async function join(owner: Client, game: { id: string }, makers: readonly PlayerClient[], role = 'maker') {
-  const { body } = await owner.post(`/api/games/${game.id}/invitations`, { role })
-  for (const maker of makers) await maker.submit(new URL(body.url).pathname, {})
-}
-
 async function team(t: Test, options: Parameters<typeof startPlatform>[1] = {}) {
   const platform = await startPlatform(t, options)
   const owner = await platform.signUp({ name: 'Olu' })
   const maker = await platform.signUp({ name: 'Mae' })
   const other = await platform.signUp({ name: 'Ned' })
   const game = await platform.game(owner, { title: 'Duo' })
-  await join(owner, game, [maker, other])
+  await join(owner, game, 'maker', [maker, other])
   const path = `/api/games/${game.id}/transfer`
   const offer = (to: PlayerClient = maker) => owner.post(path, { playerId: to.id })
   const ownerIs = async () =>
@@ -117,7 +112,7 @@ t.test('an offer that cannot be made or accepted says why in a sentence, and cha
   const { platform, app, owner, maker, other, game, path, offer, ownerIs } = await team(t)
   const stranger = await platform.signUp()
   const tester = await platform.signUp()
-  await join(owner, game, [tester], 'tester')
+  await join(owner, game, 'tester', [tester])
   const refused = async (asked: Promise<unknown>, status: number, code: string, sentence: RegExp) => {
     t.match(await asked, { status, body: { error: { code, message: sentence } } }, String(sentence))
     t.equal(await ownerIs(), 'Olu')
