@@ -15,6 +15,12 @@ interface CreateOptions extends Work {
   starter?: string[]
   prompt?: string
   visibility?: string
+  game?: string
+}
+interface JobsOptions extends ClientOptions {
+  status?: string
+  game?: string
+  limit: number
 }
 type ReviseOptions = Work & { action: string; name?: string }
 
@@ -34,6 +40,7 @@ export function configure(blender: Command, installation: Installation): void {
 Examples:
   gameyard blender templates
   gameyard blender create "Sea chest" --template prop --param kind=chest --param size=1.5 --wait
+  gameyard blender create Knight --template humanoid --game my-game
   gameyard blender create Tower --script tower.py --wait --json | jq -r .assetId
   gameyard blender artifacts job_01K… preview.png --output preview.png
   gameyard blender revise job_01K… --script taller.py`,
@@ -47,10 +54,12 @@ Examples:
     .option('--starter <id>', 'an object to add, see `gameyard blender starters`; once for each', collect)
     .option('--prompt <text>', 'what it should be, in words')
     .addOption(new Option('--visibility <who>', 'who sees the asset').choices(['public', 'private']))
+    .option('--game <game>', 'a game that you make, whose makers see the job and the asset; slug or id')
     .action((name, options) => run(options, (client) => create(client, name, options)))
 
   withClientOptions(blender.command('jobs'))
-    .summary('list your jobs')
+    .summary('list your jobs, or those of a game')
+    .option('--game <game>', 'those of this game that you make, of all its makers; slug or id')
     .addOption(
       new Option('--status <status>', 'only these').choices(['queued', 'running', 'completed', 'failed', 'cancelled']),
     )
@@ -119,7 +128,7 @@ async function workOf({ script, param }: Work): Promise<{ script?: string; param
 }
 
 async function create(client: Client, name: string, options: CreateOptions): Promise<void> {
-  const { template, starter, prompt, visibility } = options
+  const { template, starter, prompt, visibility, game } = options
   const [place, { randomUUID }] = await Promise.all([studio(client), import('node:crypto')])
   const body = {
     provider: 'blender',
@@ -128,6 +137,7 @@ async function create(client: Client, name: string, options: CreateOptions): Pro
     ...(starter === undefined ? {} : { starters: starter }),
     ...(prompt === undefined ? {} : { prompt }),
     ...(visibility === undefined ? {} : { visibility }),
+    ...(game === undefined ? {} : { gameId: game }),
     ...(await workOf(options)),
   }
   const { api, origin } = place
@@ -168,14 +178,14 @@ async function watchAsset(client: Client, { api, origin }: Place, id: string): P
   )
 }
 
-async function jobs(client: Client, { status, limit }: { status?: string; limit: number }): Promise<void> {
+async function jobs(client: Client, { status, game, limit }: JobsOptions): Promise<void> {
   const { terminal } = client
   const [{ api, origin }, { JOBS }, { formatAgo }] = await Promise.all([
     studio(client),
     import('../../clients/cli/blender.ts'),
     import('../../clients/cli/terminal.ts'),
   ])
-  const found = await api.all<Job>(JOBS, 'jobs', { origin, limit, query: { status } })
+  const found = await api.all<Job>(JOBS, 'jobs', { origin, limit, query: { status, gameId: game } })
   const now = new Date()
   terminal.result({ jobs: found }, () =>
     found.length === 0

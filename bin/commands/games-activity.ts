@@ -48,8 +48,8 @@ async function list(client: Client, gameId: string, limit: number): Promise<void
   )
 }
 
-function authorOf({ kind, name, tool }: ActivityEntry['by']): string {
+function authorOf({ kind, player, name, tool }: ActivityEntry['by']): string {
   if (kind === 'staff' || kind === 'platform') return kind
-  const how = [kind === 'person' ? null : kind, tool].filter(Boolean).join(', ')
-  return how ? `${name ?? 'unknown'} (${how})` : (name ?? 'unknown')
+  const who = player?.name ?? 'a former player'
+  return kind === 'person' ? who : `${who} (${[`${kind} ${name}`, tool].filter(Boolean).join(', ')})`
 }

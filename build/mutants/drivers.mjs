@@ -59,9 +59,16 @@ export default [
   {
     name: 'the name of a prepared statement means another statement on another node',
     in: 'drivers/database',
-    find: 'name: statementName(sql)',
+    find: 'name: statementName(renewed)',
     replace: "name: 'gameyard_' + this.#statements.size",
     tests: ['drivers/database/postgres-pooler'],
+  },
+  {
+    name: 'a statement whose column was widened is sent again as it was prepared',
+    in: 'drivers/database',
+    find: 'this.#renewals++',
+    replace: '',
+    tests: ['drivers/database/postgres'],
   },
   {
     name: 'a pooler that shares by transaction is taken for a server',

@@ -227,9 +227,9 @@ export default [
   {
     name: 'another owner’s Blender job is one’s own',
     in: 'plugins/blender',
-    find: 'findOne(JobRow, { id, ownerId })',
-    replace: 'findOne(JobRow, ownerId ? { id } : {})',
-    tests: ['plugins/blender/queue', 'system/access-matrix'],
+    find: 'if (row && (row.ownerId === playerId ||',
+    replace: 'if (row && (playerId ||',
+    tests: ['plugins/blender/game-jobs', 'system/access-matrix'],
   },
   {
     name: 'a thread of a script keeps Blender until the time limit',

@@ -276,14 +276,14 @@ export default [
   {
     name: 'a game is accepted by another maker than the one to whom it is offered',
     in: 'plugins/games',
-    find: 'if (toId !== playerId) throw new TransferOfAnother()',
-    replace: 'if (fromId === playerId) throw new TransferOfAnother()',
+    find: 'if (offer.toId !== playerId) throw new TransferOfAnother()',
+    replace: 'if (offer.fromId === playerId) throw new TransferOfAnother()',
     tests: ['plugins/games/transfer'],
   },
   {
     name: 'what a game stores counts for its former owner',
     in: 'plugins/games',
-    find: 'await quotas.moveGame(em, { ...change, admitted })',
+    find: 'await quotas.moveGame(em, { ...change, admitted, tallies })',
     replace: '',
     tests: ['plugins/games/transfer'],
   },
@@ -311,8 +311,8 @@ export default [
   {
     name: 'a transfer moves no counts of deploys',
     in: 'plugins/quotas',
-    find: 'for await (const { bytes, blobs } of kind.ofGame?.(em, gameId) ?? []) {',
-    replace: "for await (const { bytes, blobs } of (kind.label !== 'Deploys' && kind.ofGame?.(em, gameId)) || []) {",
+    find: 'of kind.ofGame?.(em, gameId, tally.ids) ?? []) tally.add(thing)',
+    replace: "of kind.ofGame?.(em, gameId, tally.ids) ?? []) if (kind.label !== 'Deploys') tally.add(thing)",
     tests: ['plugins/games/transfer'],
   },
   {

@@ -48,7 +48,7 @@ export interface ActivityEntry {
   action: string
   target: string | null
   detail: string | null
-  by: { kind: string; playerId: string | null; name: string | null; tool: string | null }
+  by: { kind: string; player: { name: string } | null; name: string | null; tool: string | null }
 }
 
 /** Fetches the latest changes of a game, the latest first. */

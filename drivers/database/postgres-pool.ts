@@ -232,6 +232,8 @@ const plainTypes = {
 export class PreparedStatements {
   readonly #pool: pg.Pool
   #named = true
+  /** The number of times that all statements had to be prepared again. */
+  #renewals = 0
   readonly #statements = new Map<string, { name: string; text: string; types: pg.CustomTypesConfig }>()
 
   constructor(pool: pg.Pool) {
@@ -248,7 +250,10 @@ export class PreparedStatements {
     this.#named = false
   }
 
-  /** @throws DatabaseUnavailable in a transaction whose backend is not the one that prepared the statement */
+  /**
+   * @throws DatabaseUnavailable in a transaction whose backend is not the one that prepared the statement, or in which a
+   *   statement reads a column that has been widened since it was prepared
+   */
   async run(
     sql: string,
     parameters: readonly Parameter[],
@@ -256,7 +261,8 @@ export class PreparedStatements {
   ): Promise<pg.QueryResult<object>> {
     let statement = this.#statements.get(sql)
     if (!statement) {
-      statement = { name: statementName(sql), text: numbered(sql), types: plainTypes }
+      const renewed = this.#renewals === 0 ? sql : `${sql} /* ${this.#renewals} */`
+      statement = { name: statementName(renewed), text: numbered(renewed), types: plainTypes }
       this.#statements.set(sql, statement)
     }
     const { name, ...rest } = statement
@@ -264,8 +270,13 @@ export class PreparedStatements {
     try {
       return await connection.query(this.#named ? { name, ...rest, values } : { ...rest, values })
     } catch (error) {
-      if (!isOtherBackend(error)) return rethrow(error)
-      this.stopNaming()
+      if (isOtherBackend(error)) this.stopNaming()
+      else if (!isWidened(error)) return rethrow(error)
+      // The text differs too, because a pooler that prepares statements itself knows them by it.
+      else if (this.#statements.get(sql) === statement) {
+        this.#renewals++
+        this.#statements.clear()
+      }
       // Nothing has been executed, so it can run again; but an error has ended a transaction.
       if (connection !== this.#pool) throw new DatabaseUnavailable().with({ cause: error })
       return this.run(sql, parameters)
@@ -294,6 +305,14 @@ export class PreparedStatements {
     }
   }
 }
+
+/**
+ * Whether a prepared statement reads a column whose type has changed since: a newer version of the program has migrated
+ * the database. PostgreSQL then refuses the statement each time. The message is in the language of the server.
+ */
+const isWidened = (error: unknown): boolean =>
+  (error as { code?: unknown; routine?: unknown } | null)?.code === '0A000' &&
+  (error as { routine?: unknown }).routine === 'RevalidateCachedQuery'
 
 /** Returns the same name for the same SQL in every process. PostgreSQL keeps at most 63 bytes of a name in its views. */
 const statementName = (sql: string) => `gameyard_${createHash('sha256').update(sql).digest('hex').slice(0, 40)}`

@@ -21,6 +21,7 @@ import { AssetLimits, AssetsConfig } from './schemas.ts'
 import { fileRoutes } from './serving/routes.ts'
 import { STORED_KIND, storedAssets } from './stored-bytes.ts'
 
+export { gameOf, gamesToChoose, NO_GAME } from './pages/game-choice.ts'
 export { modelStage, STAGE_SCRIPT, VIEWER_POLICY, type ViewerFiles, viewerFiles } from './pages/stage.ts'
 export type { Asset, NewAsset } from './schemas.ts'
 export { fastPathHandler as firstLookAtAssets } from './serving/fast-path.ts'

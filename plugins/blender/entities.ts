@@ -36,8 +36,11 @@ const JobRowSchema = defineEntity({
     assetId: p.string().length(30).nullable(),
     /** The generation to which it belongs. */
     generationId: p.string().length(30).nullable(),
+    /** The game whose makers may read, cancel and go on from it. */
+    gameId: p.string().length(30).nullable(),
   },
   indexes: [
+    { properties: ['gameId', 'id'] },
     { properties: ['status', 'turn', 'id'] },
     { properties: ['ownerId', 'status', 'id'] },
     { properties: ['ownerId', 'id'] },
@@ -108,6 +111,8 @@ const GenerationRowSchema = defineEntity({
     parameters: p.json<Record<string, unknown>>(),
     starters: p.json<string[]>(),
     visibility: p.string().length(10).$type<'public' | 'private'>(),
+    /** The game of the jobs and the asset. */
+    gameId: p.string().length(30).nullable().index(),
     prompt: p.text().nullable(),
     /** The number of the model's attempts: one, plus one for each repair. */
     round: p.integer(),

@@ -3,6 +3,7 @@ import type {} from '../../drivers/blender/interface.ts'
 import type {} from '../../drivers/storage/interface.ts'
 import type {} from '../ai/index.ts'
 import type {} from '../assets/index.ts'
+import type {} from '../games/index.ts'
 import { Library } from './catalog/starters.ts'
 import { Templates } from './catalog/templates.ts'
 import { GenerationRow, JobRow, JobText, Turn, WorkerRow } from './entities.ts'
@@ -12,7 +13,9 @@ import { Queue } from './jobs/queue.ts'
 import { REMOVE_FILES, Retention, SWEEP } from './jobs/retention.ts'
 import { STORED_KIND, storedJobs } from './jobs/stored-bytes.ts'
 import { migration } from './migrations/2026_11_21_blender_jobs.ts'
+import { gameOfJobMigration } from './migrations/2026_11_28_game_of_job.ts'
 import { noteBlender } from './note.ts'
+import { gamePages, jobsOf } from './pages/game-jobs.ts'
 import { pages } from './pages/routes.ts'
 import { routes } from './routes.ts'
 import { BlenderLimits } from './schemas.ts'
@@ -30,13 +33,13 @@ declare module 'fastify' {
 export default definePlugin(
   {
     name: 'blender',
-    dependencies: ['oauth-idp', 'tokens', 'quotas', 'assets', 'ai'],
+    dependencies: ['oauth-idp', 'tokens', 'quotas', 'games', 'assets', 'ai'],
     limits: BlenderLimits,
     entities: [GenerationRow, JobRow, JobText, Turn, WorkerRow],
-    migrations: [migration],
+    migrations: [migration, gameOfJobMigration],
   },
   async (app, _config, limits) => {
-    const { db, clock, events, log, storage, blenderDriver: executor } = app
+    const { db, clock, events, games, log, storage, blenderDriver: executor } = app
     const queue = new Queue(app, {
       queuedPerOwner: limits.blenderQueuedPerOwner,
       runningPerOwner: limits.blenderRunningPerOwner,
@@ -55,6 +58,7 @@ export default definePlugin(
     events.on('blender.job', ({ jobId }) => app.eventStreams.wake(jobId))
     const blender = new BlenderJobs({
       ...parts,
+      games,
       worker,
       executorName: executor.name,
       templates: new Templates(),
@@ -93,9 +97,15 @@ export default definePlugin(
       await retention.clearOwner(em, ownerId)
       await em.nativeDelete(GenerationRow, { ownerId })
     })
+    games.deletion.cleanups.push(async (em, gameId) => {
+      await em.nativeUpdate(JobRow, { gameId }, { gameId: null })
+      await em.nativeUpdate(GenerationRow, { gameId }, { gameId: null })
+    })
+    games.dashboard.tabs.push({ label: 'Blender', order: 27, href: jobsOf })
     app.site.navigation.push({ label: 'Blender', href: '/blender', place: 'make', order: 40, key: 'b' })
     await app.register(routes)
     await app.register(pages)
+    await app.register(gamePages)
     app.addHook('onReady', async () => {
       await executor.sweep()
       worker.start()

@@ -56,6 +56,11 @@ const Parameters = Type.Record(Type.String({ maxLength: 60 }), Type.Unknown(), {
 })
 const Script = Type.String({ description: 'Python that runs inside Blender after the template; see the guide.' })
 const Id = Type.String({ maxLength: 40 })
+const GameId = Type.String({
+  minLength: 1,
+  maxLength: 63,
+  description: 'The id or slug of a game that you make: its makers see the job, cancel it and go on from it.',
+})
 
 export const NewJob = Type.Object({
   name: Name,
@@ -66,6 +71,7 @@ export const NewJob = Type.Object({
   script: Type.Optional(Script),
   sourceJobId: Type.Optional(Type.String({ maxLength: 40, description: 'A completed job whose scene to begin with.' })),
   faceLimit: Type.Optional(Type.Integer({ minimum: 1, description: 'Triangles at most, else the job fails.' })),
+  gameId: Type.Optional(GameId),
 })
 export type NewJob = Static<typeof NewJob>
 
@@ -87,6 +93,8 @@ export type Artifact = Static<typeof Artifact>
 
 export const Job = Type.Object({
   id: Type.String(),
+  ownerId: Type.String({ description: 'The player who started it.' }),
+  gameId: Nullable(Type.String()),
   name: Type.String(),
   action: JobAction,
   status: JobStatus,
@@ -116,6 +124,13 @@ export const JobQuery = Type.Object({
   ...PageQuery.properties,
   status: Type.Optional(JobStatus),
   action: Type.Optional(JobAction),
+  gameId: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 63,
+      description: 'The jobs of a game that you make, by its id or slug, of all its makers.',
+    }),
+  ),
 })
 export type JobQuery = Static<typeof JobQuery>
 export const JobParams = Type.Object({ id: Type.String({ maxLength: 40 }) })
@@ -185,6 +200,7 @@ export const NewGeneration = Type.Object({
     }),
   ),
   visibility: Type.Optional(OneOf(['public', 'private'])),
+  gameId: Type.Optional(GameId),
 })
 export type NewGeneration = Static<typeof NewGeneration>
 
@@ -192,6 +208,8 @@ const GENERATION_STATUSES = ['writing', 'queued', 'running', 'completed', 'faile
 export type GenerationStatus = (typeof GENERATION_STATUSES)[number]
 export const Generation = Type.Object({
   id: Type.String(),
+  ownerId: Type.String({ description: 'The player who started it.' }),
+  gameId: Nullable(Type.String()),
   status: OneOf(GENERATION_STATUSES),
   name: Type.String(),
   jobId: Nullable(Type.String()),

@@ -92,19 +92,28 @@ export function storedDeploys(app: FastifyInstance): StoredKind {
       return things
     },
     remove: (ownerId, id) => app.deploys.remove(ownerId, id),
-    async *ofGame(em, gameId) {
-      for (let after = ''; ; ) {
-        const [row] = await em.execute<{ id: string; files: string }[]>(
-          `select d.id, m.files from deploys d join deploy_manifests m on m.deploy_id = d.id
-           where d.game_id = ? and d.id > ? and d.state not in (?, ?) order by d.id limit 1`,
-          [gameId, after, ...OVER],
-        )
-        if (!row) return
-        yield { bytes: bytesOfStored(row.files), blobs: await blobsOf(row.files) }
-        after = row.id
+    async *ofGame(em, gameId, known) {
+      for (const id of await countedOf(em, gameId)) {
+        if (known.has(id)) continue
+        const [row] = await em.execute<{ files: string }[]>('select files from deploy_manifests where deploy_id = ?', [
+          id,
+        ])
+        // Outside a transaction the deploy may have ended meanwhile.
+        if (row) yield { id, bytes: bytesOfStored(row.files), blobs: await blobsOf(row.files) }
       }
     },
+    idsOfGame: countedOf,
   }
+}
+
+/** Lists the deploys of a game that count. The manifest of a deploy never changes. */
+async function countedOf(em: SqlEntityManager, gameId: string): Promise<string[]> {
+  const rows = await em.execute<{ id: string }[]>(
+    `select d.id from deploys d join deploy_manifests m on m.deploy_id = d.id
+     where d.game_id = ? and d.state not in (?, ?) order by d.id`,
+    [gameId, ...OVER],
+  )
+  return rows.map(({ id }) => id)
 }
 
 /**

@@ -10,7 +10,7 @@ const LATE_MS = 10 * 60_000
 
 /** The scheduled tasks of games. */
 export function registerScheduledTasks(app: FastifyInstance): void {
-  const { activity, cards, count, media, deletion, memberInvitations, transfers } = app.games
+  const { activity, cards, count, media, deletion, memberInvitations, members, transfers } = app.games
   const flush = setInterval(() => void count.flush(), FLUSH_MS).unref()
   app.addHook('onClose', async () => {
     clearInterval(flush)
@@ -25,6 +25,7 @@ export function registerScheduledTasks(app: FastifyInstance): void {
   })
   app.jobs.every('games/forget-activity', 24 * 3600, ({ signal }) => activity.sweep(signal))
   app.jobs.every('games/forget-invitations', 24 * 3600, () => memberInvitations.purge())
+  app.jobs.every('games/forget-members', 24 * 3600, () => members.purge())
   app.jobs.every('games/forget-transfers', 24 * 3600, () => transfers.purge())
   app.jobs.every('games/purge', 3600, ({ signal }) => deletion.purge(signal))
   app.jobs.every('games/sweep-media', 24 * 3600, ({ signal }) => media.sweep(signal))

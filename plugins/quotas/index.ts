@@ -8,6 +8,7 @@ import { routes } from './routes.ts'
 import { QuotaLimits } from './schemas.ts'
 
 export { QuotaExceeded } from './errors.ts'
+export type { ReadTallies } from './game-usage.ts'
 export { PlayerLimitsStore } from './player-limits.ts'
 export type { Quotas } from './quotas.ts'
 export type { LimitChanges, StoredThing } from './schemas.ts'

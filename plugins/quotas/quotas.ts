@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { formatBytes } from '../../core/pages/index.ts'
 import { QuotaAccount, QuotaOverride, SharedBlob, StoredBytes } from './entities.ts'
 import { QuotaExceeded } from './errors.ts'
-import { moveGame, tallyOfGame } from './game-usage.ts'
+import { moveGame, type ReadTallies, readTallies, tallyOfGame } from './game-usage.ts'
 import { PlayerLimitsStore } from './player-limits.ts'
 import type { QuotaLimits, QuotaName, Quotas as QuotaUse, StoredThing, Usage } from './schemas.ts'
 import {
@@ -31,6 +31,14 @@ interface Upload {
   uploaded?: number
   uploaderId?: string
   admitted?: boolean
+}
+
+interface GameMove {
+  gameId: string
+  fromId: string
+  toId: string
+  admitted: boolean
+  tallies?: ReadTallies | undefined
 }
 
 type Parts = Pick<FastifyInstance, 'db' | 'clock'>
@@ -113,19 +121,22 @@ export class Quotas {
     return bytes
   }
 
+  /** Reads before a transaction with `moveGame` what takes long to read. On SQLite nobody else writes during the transaction. */
+  readGame(gameId: string): Promise<ReadTallies> {
+    return readTallies(this.#parts.db.em(), this.kinds, gameId)
+  }
+
   /**
    * Counts the bytes of a game for another player from now on, in the transaction that changes its owner.
    *
    * @param admitted true if they count whatever the quota of the new owner
+   * @param tallies from `readGame`. What has come since is read in the transaction
    * @throws QuotaExceeded: the caller's transaction must not be committed
    */
-  async moveGame(
-    em: SqlEntityManager,
-    { gameId, fromId, toId, admitted }: { gameId: string; fromId: string; toId: string; admitted: boolean },
-  ): Promise<void> {
+  async moveGame(em: SqlEntityManager, { gameId, fromId, toId, admitted, tallies }: GameMove): Promise<void> {
     await holdAccounts(em, [fromId, toId])
     const used = await storedBytes(em, toId)
-    const more = await moveGame(em, this.kinds, { gameId, fromId, toId })
+    const more = await moveGame(em, this.kinds, { gameId, fromId, toId, tallies })
     const { storageBytesPerPlayer: limit } = await this.limits.of(toId, em)
     if (!admitted) mustFit('storageBytesPerPlayer', { used, more, limit })
   }

@@ -17,8 +17,20 @@ export interface StoredKind {
   /**
    * Counts what a game has of this kind, where that counts for the owner of the game, in the caller's transaction. It yields
    * one thing after the other, since all blobs of a game's deploys are too many for the memory.
+   *
+   * @param known the things that are counted already, and left out; only of a kind with `idsOfGame`
    */
-  ofGame?(em: SqlEntityManager, gameId: string): AsyncIterable<Tally>
+  ofGame?(em: SqlEntityManager, gameId: string, known: ReadonlySet<string>): AsyncIterable<GameThing>
+  /**
+   * Lists what `ofGame` yields, where that takes long. It is then read before a transaction that needs it. A thing with an
+   * id never changes.
+   */
+  idsOfGame?(em: SqlEntityManager, gameId: string): Promise<string[]>
+}
+
+/** What a thing of a game counts, with its id if the kind has `idsOfGame`. */
+export interface GameThing extends Tally {
+  id?: string
 }
 
 /** The result of a recount. */

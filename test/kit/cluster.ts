@@ -12,6 +12,8 @@ import { startSwift, swiftMissing } from './swift.ts'
 export const clusterMissing: string | false =
   needsPostgres.skip || needsRedis.skip || proxyMissing('nginx') || (process.env.CI === 'true' ? false : swiftMissing())
 
+const SECRET = 'the same on every node, and long enough'
+
 /** Equal nodes that share one PostgreSQL, Redis and S3 behind the nginx of `deploy/nginx.conf`. */
 export interface Cluster {
   /** The public address: `http://localhost:<port of nginx>`. */
@@ -19,8 +21,9 @@ export interface Cluster {
   port: number
   nodes: Server[]
   postgres: Postgres
-  /** The URL of the nodes' database. */
+  /** The URL of the nodes' database, and the secret that all nodes have. */
   database: string
+  secret: string
   redis: RedisServer
   /** Returns the origin of a game. */
   origin(slug: string): string
@@ -62,7 +65,7 @@ export async function startCluster(
     portal: { url: `http://localhost:${port}` },
     games: { domain: `localhost:${port}` },
     trustProxy: ['127.0.0.1'],
-    secret: 'the same on every node, and long enough',
+    secret: SECRET,
     database: { driver: 'postgres', url: database },
     storage: {
       driver: 's3',
@@ -102,6 +105,7 @@ export async function startCluster(
     nodes,
     postgres,
     database,
+    secret: SECRET,
     redis,
     startNode,
     origin: (slug) => `http://${slug}.localhost:${port}`,

@@ -12,19 +12,26 @@ export interface HttpAnswer {
 
 /**
  * Sends one request to a server of this machine under the name in the URL. Node does not resolve `*.localhost` itself.
+ *
+ * @param options `port`: of the server on this machine, where the URL names a proxy before it
  */
 export function ask(
   method: string,
   url: string,
-  { headers = {}, body }: { headers?: Record<string, string>; body?: string | Buffer | object } = {},
+  {
+    headers = {},
+    body,
+    port: ownPort,
+  }: { headers?: Record<string, string>; body?: string | Buffer | object; port?: number | undefined } = {},
 ): Promise<HttpAnswer> {
-  const { host, hostname, port, pathname, search } = new URL(url)
+  const { host, hostname, port: namedPort, pathname, search } = new URL(url)
+  const port = ownPort ?? namedPort
   const json = body !== undefined && typeof body === 'object' && !Buffer.isBuffer(body)
   const payload = json ? JSON.stringify(body) : (body as string | Buffer | undefined)
   return new Promise((resolve, reject) => {
     const outgoing = request(
       {
-        host: /(^|\.)localhost$/.test(hostname) ? '127.0.0.1' : hostname,
+        host: ownPort !== undefined || /(^|\.)localhost$/.test(hostname) ? '127.0.0.1' : hostname,
         port,
         path: `${pathname}${search}`,
         method,

@@ -2,7 +2,18 @@ import { ask, type HttpAnswer } from './upload.ts'
 
 /** A browser without pages for a server in a separate process. It stores each site's cookies and tracks its address. */
 export class Visitor {
-  readonly #jars = new Map<string, Map<string, string>>()
+  readonly #jars: Map<string, Map<string, string>>
+  readonly #port: number | undefined
+
+  constructor(jars = new Map<string, Map<string, string>>(), port?: number) {
+    this.#jars = jars
+    this.#port = port
+  }
+
+  /** Returns the same browser with all requests sent to one port: to a node behind a proxy. */
+  at(port: number): Visitor {
+    return new Visitor(this.#jars, port)
+  }
 
   /** Returns the `Cookie` header of a site, given its origin or any address there. */
   cookies(url: string): string {
@@ -40,6 +51,7 @@ export class Visitor {
   ): Promise<HttpAnswer> {
     const cookie = this.cookies(url)
     const answer = await ask(method, url, {
+      port: this.#port,
       headers: { origin: new URL(url).origin, ...(cookie ? { cookie } : {}), ...headers },
       ...(body === undefined ? {} : { body }),
     })

@@ -8,8 +8,11 @@ export const PASSWORD = 'correct yard battery fence'
 let people = 0
 
 /** Somebody new, signed in. */
-export async function signUp(portal: string, name: string): Promise<Visitor & { email: string }> {
-  const visitor = new Visitor()
+export async function signUp(
+  portal: string,
+  name: string,
+  visitor = new Visitor(),
+): Promise<Visitor & { email: string }> {
   const email = `${name.toLowerCase()}${++people}@cluster.example`
   const answer = await visitor.post(`${portal}/api/auth/sign-up`, { email, password: PASSWORD, name })
   if (answer.status !== 201) throw new Error(`sign-up: ${answer.status} ${JSON.stringify(answer.body)}`)

@@ -367,6 +367,7 @@ GET    /api/deploy/:deployId/bundle              portal  none
 PUT    /api/deploy/:deployId/bundle              portal  none
 PUT    /api/deploy/:deployId/files/:sha256       portal  none
 GET    /games/:slug/assets                       portal  session page
+GET    /games/:slug/blender                      portal  session page
 GET    /games/:slug/deploys                      portal  session page
 POST   /games/:slug/deploys/:deployId/rollback   portal  session page
 

@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
-import { Conflict, InvalidRequest, isPlatformError, NotFound, type PlatformError } from '../../../core/errors.ts'
+import { Conflict, InvalidRequest, isPlatformError, type PlatformError } from '../../../core/errors.ts'
 import { isId, newId } from '../../../core/ids.ts'
 import { visibleText } from '../../../core/visible-text.ts'
 import type { Storage } from '../../../drivers/storage/interface.ts'
@@ -58,12 +58,15 @@ export class GeneratedAssets {
   /**
    * Starts a generation.
    *
-   * @throws UnsupportedProvider, AiNotConfigured for a prompt without a model, and as `BlenderJobs.submit`
+   * @param request.gameId the id or slug of a game that the player makes, to which its jobs and its asset belong
+   * @throws NotFound of the game; UnsupportedProvider, AiNotConfigured for a prompt without a model, and as `BlenderJobs.submit`
    */
   async start(ownerId: string, request: NewGeneration): Promise<Generation> {
     const { provider, name, template, starters = [], parameters = {}, script, prompt, visibility = 'private' } = request
     if (provider !== 'blender') throw new UnsupportedProvider(provider)
     const { db, clock, blender, ai, jobs } = this.#parts
+    const gameId = await blender.access.gameFor(ownerId, request.gameId, null)
+    const game = gameId === null ? {} : { gameId }
     if (prompt !== undefined) {
       if (script !== undefined) throw new InvalidRequest('Send a prompt or a script, not both.')
       if (!ai.configured('text')) throw new AiNotConfigured('text')
@@ -84,6 +87,7 @@ export class GeneratedAssets {
       parameters,
       starters,
       visibility,
+      gameId,
       template: template ?? null,
       prompt: prompt ?? null,
       round: 0,
@@ -97,6 +101,7 @@ export class GeneratedAssets {
     if (prompt !== undefined) {
       await db.transaction(async (em) => {
         await em.insert(GenerationRow, row)
+        await blender.note(em, row, 'job.create')
         await jobs.enqueue(em, { name: ADVANCE, key: row.id, owner: ownerId, payload: { id: row.id } })
       })
     } else {
@@ -106,24 +111,31 @@ export class GeneratedAssets {
         starterAssets: starters,
         ...(template ? { template } : {}),
         ...(script === undefined ? {} : { script }),
+        ...game,
       }
       await blender.submit(ownerId, job, {
         purpose: 'generation',
         generationId: row.id,
-        with: (em, jobId) => em.insert(GenerationRow, { ...row, jobId, status: 'queued' }),
+        async with(em, jobId) {
+          await em.insert(GenerationRow, { ...row, jobId, status: 'queued' })
+          await blender.note(em, { ...row, id: jobId }, 'job.create')
+        },
       })
     }
     return this.get(ownerId, row.id)
   }
 
-  /** Returns a generation. @throws NotFound when it is not the player's */
-  async get(ownerId: string, id: string): Promise<Generation> {
-    const em = this.#parts.db.em()
-    const row = isId('gen', id) ? await em.findOne(GenerationRow, { id, ownerId }) : null
-    if (!row) throw new NotFound('generation')
+  /** Returns a generation of the player, or of a game that the player makes. @throws NotFound */
+  async get(playerId: string, id: string): Promise<Generation> {
+    const { db, blender } = this.#parts
+    const em = db.em()
+    const found = isId('gen', id) ? await em.findOne(GenerationRow, { id }) : null
+    const row = await blender.access.mustRead(playerId, found, 'generation')
     const job = row.jobId && row.status === 'queued' ? await em.findOne(JobRow, { id: row.jobId }) : null
     return {
       id: row.id,
+      ownerId: row.ownerId,
+      gameId: row.gameId ?? null,
       // The asset is still being created after the job has ended.
       status: job && job.status !== 'queued' ? 'running' : row.status,
       name: row.name,
@@ -182,7 +194,7 @@ export class GeneratedAssets {
       await blender.assertAdmissible(row.ownerId).catch(throwLater)
       const script = scriptIn(await this.#scriptFor(row, failed, signal))
       const { name, parameters, starters, round } = row
-      const job = { name, parameters, starterAssets: starters, script }
+      const job = { name, parameters, starterAssets: starters, script, ...(await this.#gameOf(row)) }
       await blender
         .submit(row.ownerId, row.template ? { ...job, template: row.template } : job, {
           purpose: 'generation',
@@ -247,7 +259,13 @@ export class GeneratedAssets {
       await pipeline(await storage.get(artifactKey(job.id, model)), createWriteStream(path))
       const made = await assets.create(
         row.ownerId,
-        { title: row.name, kind: 'model', visibility: row.visibility, source: { kind: 'generation', jobId: job.id } },
+        {
+          title: row.name,
+          kind: 'model',
+          visibility: row.visibility,
+          source: { kind: 'generation', jobId: job.id },
+          ...(await this.#gameOf(row)),
+        },
         { path, name: `${row.name}.glb` },
       )
       if (preview) await assets.setThumbnail(made.id, await buffer(await storage.get(artifactKey(job.id, preview))))
@@ -261,6 +279,12 @@ export class GeneratedAssets {
     } finally {
       await rm(scratch, { recursive: true, force: true })
     }
+  }
+
+  /** Returns the game of a generation, unless its owner no longer makes it: the result is then the owner's alone. */
+  async #gameOf(row: GenerationRow): Promise<{ gameId?: string }> {
+    const gameId = await this.#parts.blender.access.gameFor(row.ownerId, undefined, row)
+    return gameId === null ? {} : { gameId }
   }
 
   #fail(row: GenerationRow, { code, message }: Pick<PlatformError, 'code' | 'message'>): Promise<void> {

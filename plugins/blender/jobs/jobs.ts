@@ -9,6 +9,7 @@ import { isId, newId } from '../../../core/ids.ts'
 import { visibleText } from '../../../core/visible-text.ts'
 import type { Availability } from '../../../drivers/blender/interface.ts'
 import { assertRoom, BlobNotFound, type Range, type Storage } from '../../../drivers/storage/interface.ts'
+import { recordActivity } from '../../games/index.ts'
 import type { Library } from '../catalog/starters.ts'
 import { assertSize, type Templates } from '../catalog/templates.ts'
 import { JobRow, JobText, WorkerRow } from '../entities.ts'
@@ -16,6 +17,7 @@ import { BlenderIncomplete, BlenderNotConfigured, NotCancellable, NotCompleted }
 import type { Inspection } from '../pages/job-page.ts'
 import type { Artifact, BlenderLimits, Health, Job, JobQuery, JobStatus, NewAction, NewJob } from '../schemas.ts'
 import { WORKER_LIVES_MS, type Worker } from '../worker/worker.ts'
+import { JobAccess } from './access.ts'
 import { artifactKey } from './artifacts.ts'
 import type { Queue } from './queue.ts'
 
@@ -26,7 +28,7 @@ declare module '../../../core/events.ts' {
   }
 }
 
-type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events'> & {
+type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'games'> & {
   storage: Storage
   queue: Queue
   worker: Worker
@@ -49,6 +51,7 @@ export class BlenderJobs {
   readonly templates: Templates
   readonly library: Library
   readonly limits: BlenderLimits
+  readonly access: JobAccess
   readonly #parts: Parts
 
   constructor(parts: Parts) {
@@ -56,12 +59,15 @@ export class BlenderJobs {
     this.templates = parts.templates
     this.library = parts.library
     this.limits = parts.limits
+    this.access = new JobAccess(parts)
   }
 
   /**
    * Queues a job.
    *
-   * @throws BlenderNotConfigured, QueueFull, QuotaExceeded, StorageFull, InvalidRequest; NotFound and NotCompleted of the source
+   * @param request.gameId the id or slug of a game that the player makes; default: the game of the source
+   * @throws BlenderNotConfigured, QueueFull, QuotaExceeded, StorageFull, InvalidRequest; NotFound of the source and the
+   * game, NotCompleted of the source
    */
   async submit(ownerId: string, request: NewJob, further: Further = { purpose: 'job' }): Promise<Job> {
     const fields = await this.check(ownerId, request)
@@ -70,11 +76,11 @@ export class BlenderJobs {
     const { clock, queue } = this.#parts
     const id = newId('job', clock.now())
     const { purpose, generationId, with: also } = further
-    await queue.submit(
-      { ...fields, id, ownerId, purpose, ...(generationId ? { generationId } : {}) },
-      also && ((em) => also(em, id)),
-    )
-    const job = await this.#mustOwn(ownerId, id)
+    await queue.submit({ ...fields, id, ownerId, purpose, ...(generationId ? { generationId } : {}) }, async (em) => {
+      if (purpose === 'job') await this.note(em, { id, ...fields }, 'job.create')
+      await also?.(em, id)
+    })
+    const job = await this.#mustRead(ownerId, id)
     await this.changed(job)
     return this.#toJob(job)
   }
@@ -109,14 +115,26 @@ export class BlenderJobs {
     const unknown = starterAssets.find((id) => !this.library.has(id))
     if (unknown !== undefined)
       throw new InvalidRequest(`There is no starter ${unknown}; GET /api/blender/v1/library lists them.`)
-    const parameters = await this.#parametersOf(ownerId, template, sourceJobId, request.parameters ?? {})
-    return { name: visibleText(name), action, template, parameters, starterAssets, faceLimit, sourceJobId, script }
+    const source = sourceJobId === null ? null : await this.#mustRead(ownerId, sourceJobId)
+    const parameters = this.#parametersOf(template, source, request.parameters ?? {})
+    const gameId = await this.access.gameFor(ownerId, request.gameId, source)
+    const shown = { name: visibleText(name), action, template, parameters, starterAssets, faceLimit }
+    return { ...shown, sourceJobId, script, gameId }
+  }
+
+  /** Adds a job to the activity of its game, in the transaction that changes it. */
+  async note(
+    em: SqlEntityManager,
+    { id, name, gameId }: Pick<JobRow, 'id' | 'name' | 'gameId'>,
+    action: 'job.create' | 'job.cancel',
+  ): Promise<void> {
+    if (gameId) await recordActivity(em, this.#parts.clock, { gameId, action, target: id, detail: name })
   }
 
   /** Queues another job on a completed job's scene. @throws as `submit` */
-  async act(ownerId: string, sourceJobId: string, { action, script, parameters, name }: NewAction): Promise<Job> {
-    const source = await this.#mustOwn(ownerId, sourceJobId)
-    return this.submit(ownerId, {
+  async act(playerId: string, sourceJobId: string, { action, script, parameters, name }: NewAction): Promise<Job> {
+    const source = await this.#mustRead(playerId, sourceJobId)
+    return this.submit(playerId, {
       name: name ?? source.name,
       action,
       sourceJobId,
@@ -126,27 +144,28 @@ export class BlenderJobs {
     })
   }
 
-  /** Returns a job. @throws NotFound when the job is not the player's */
-  async get(ownerId: string, id: string): Promise<Job> {
-    return this.#toJob(await this.#mustOwn(ownerId, id))
+  /** Returns a job of the player, or of a game that the player makes. @throws NotFound */
+  async get(playerId: string, id: string): Promise<Job> {
+    return this.#toJob(await this.#mustRead(playerId, id))
   }
 
   /** Returns the script of a job and the output of its run, which its record omits. @throws NotFound */
-  async text(ownerId: string, id: string): Promise<{ script: string | null; log: string }> {
-    await this.#mustOwn(ownerId, id)
+  async text(playerId: string, id: string): Promise<{ script: string | null; log: string }> {
+    await this.#mustRead(playerId, id)
     const text = await this.#parts.db.em().findOne(JobText, { jobId: id })
     return { script: text?.script ?? null, log: text?.log ?? '' }
   }
 
-  /** Lists the player's jobs, newest first. */
+  /** Lists the player's jobs, or those of a game that the player makes, newest first. @throws NotFound of the game */
   async list(
-    ownerId: string,
-    { limit, cursor, status, action }: JobQuery,
+    playerId: string,
+    { limit, cursor, status, action, gameId }: JobQuery,
   ): Promise<{ jobs: Job[]; nextCursor: string | null }> {
+    const game = gameId === undefined ? null : await this.#parts.games.mustMake(playerId, gameId)
     const rows = await this.#parts.db.em().find(
       JobRow,
       {
-        ownerId,
+        ...(game ? { gameId: game.id } : { ownerId: playerId }),
         purpose: { $ne: 'thumbnail' },
         ...(status ? { status } : {}),
         ...(action ? { action } : {}),
@@ -155,29 +174,29 @@ export class BlenderJobs {
       { orderBy: { id: 'desc' }, limit: limit + 1 },
     )
     const { page, nextCursor } = cutPage(rows, limit)
-    const waits = page.some((row) => row.status === 'queued')
-    const places = waits ? await this.#parts.queue.positions(ownerId) : new Map<string, number>()
+    const waiting = new Set(page.filter((row) => row.status === 'queued').map((row) => row.ownerId))
+    const places = waiting.size > 0 ? await this.#parts.queue.positions([...waiting]) : new Map<string, number>()
     return { jobs: page.map((row) => toJob(row, places.get(row.id) ?? null)), nextCursor }
   }
 
   /** Cancels a job. @throws NotFound, NotCancellable when it has ended */
-  async cancel(ownerId: string, id: string): Promise<Job> {
-    await this.#mustOwn(ownerId, id)
-    const cancelled = await this.#parts.queue.cancel(id)
-    const job = await this.#mustOwn(ownerId, id)
+  async cancel(playerId: string, id: string): Promise<Job> {
+    await this.access.mustChange(playerId, await this.#find(id), 'job')
+    const cancelled = await this.#parts.queue.cancel(id, (em, job) => this.note(em, job, 'job.cancel'))
+    const job = await this.#mustRead(playerId, id)
     if (cancelled) await this.changed(job)
     // A repeated cancellation is not an error.
     else if (job.status !== 'cancelled') throw new NotCancellable(`it has ${job.status}`)
     return this.#toJob(job)
   }
 
-  /** Opens a file of a job. @throws NotFound when there is none, or the job is not the player's */
+  /** Opens a file of a job. @throws NotFound when there is none, or the player may not read the job */
   async openArtifact(
-    ownerId: string,
+    playerId: string,
     id: string,
     name: string,
   ): Promise<{ artifact: Artifact; read(range?: Range): Promise<Readable> }> {
-    const job = await this.#mustOwn(ownerId, id)
+    const job = await this.#mustRead(playerId, id)
     const artifact = job.artifacts.find((candidate) => candidate.name === name)
     if (!artifact) throw new NotFound('artifact')
     const read = async (range?: Range) => {
@@ -192,11 +211,11 @@ export class BlenderJobs {
     return { artifact, read }
   }
 
-  /** Returns the inspection of a job; null when there is none. @throws NotFound when the job is not the player's */
-  async inspection(ownerId: string, id: string): Promise<Inspection | null> {
-    const job = await this.#mustOwn(ownerId, id)
+  /** Returns the inspection of a job; null when there is none. @throws NotFound when the player may not read the job */
+  async inspection(playerId: string, id: string): Promise<Inspection | null> {
+    const job = await this.#mustRead(playerId, id)
     if (!job.artifacts.some(({ name }) => name === 'inspection.json')) return null
-    const { read } = await this.openArtifact(ownerId, id, 'inspection.json')
+    const { read } = await this.openArtifact(playerId, id, 'inspection.json')
     return (await json(await read())) as Inspection
   }
 
@@ -204,12 +223,12 @@ export class BlenderJobs {
    * Streams the job as server-sent events (`event: job`, its record as data), until it ends or the session must be
    * checked again.
    */
-  stream(ownerId: string, id: string): Stream {
+  stream(playerId: string, id: string): Stream {
     const look = async () => {
-      const job = await this.get(ownerId, id)
+      const job = await this.get(playerId, id)
       return { event: 'job', data: job, over: job.status !== 'queued' && job.status !== 'running' }
     }
-    return { key: id, shows: `job for ${ownerId}`, look, longestMs: SESSION_MS }
+    return { key: id, shows: `job for ${playerId}`, look, longestMs: SESSION_MS }
   }
 
   /** Registers this process as a worker before there is a job, for a process that only runs jobs. */
@@ -264,15 +283,13 @@ export class BlenderJobs {
     if (!own.available) throw new BlenderNotConfigured(own.reason)
   }
 
-  async #parametersOf(
-    ownerId: string,
+  #parametersOf(
     templateId: string | null,
-    sourceJobId: string | null,
+    source: JobRow | null,
     given: Record<string, unknown>,
-  ): Promise<Record<string, unknown>> {
+  ): Record<string, unknown> {
     assertSize(given)
-    if (sourceJobId) {
-      const source = await this.#mustOwn(ownerId, sourceJobId)
+    if (source) {
       if (source.status !== 'completed' || !source.artifacts.some(({ name }) => name === 'scene.blend'))
         throw new NotCompleted()
       return { ...source.parameters, ...given }
@@ -284,14 +301,16 @@ export class BlenderJobs {
     return this.templates.complete(template, given)
   }
 
-  async #mustOwn(ownerId: string, id: string): Promise<JobRow> {
-    const row = isId('job', id) ? await this.#parts.db.em().findOne(JobRow, { id, ownerId }) : null
-    if (!row) throw new NotFound('job')
-    return row
+  async #find(id: string): Promise<JobRow | null> {
+    return isId('job', id) ? this.#parts.db.em().findOne(JobRow, { id }) : null
+  }
+
+  async #mustRead(playerId: string, id: string): Promise<JobRow> {
+    return this.access.mustRead(playerId, await this.#find(id), 'job')
   }
 
   async #toJob(row: JobRow): Promise<Job> {
-    const places = row.status === 'queued' ? await this.#parts.queue.positions(row.ownerId) : null
+    const places = row.status === 'queued' ? await this.#parts.queue.positions([row.ownerId]) : null
     return toJob(row, places?.get(row.id) ?? null)
   }
 }
@@ -300,6 +319,8 @@ function toJob(row: JobRow, queuePosition: number | null): Job {
   const { queuedAt, startedAt, finishedAt } = row
   return {
     id: row.id,
+    ownerId: row.ownerId,
+    gameId: row.gameId ?? null,
     name: row.name,
     action: row.action,
     status: row.status,

@@ -27,7 +27,7 @@ export type QueuedJob = Pick<
   | 'starterAssets'
   | 'faceLimit'
   | 'sourceJobId'
-> & { script: string | null; assetId?: string; generationId?: string }
+> & { script: string | null; assetId?: string; generationId?: string; gameId?: string | null }
 
 /** A job that this process runs until its lease ends. */
 export interface Claim {
@@ -92,6 +92,7 @@ export class Queue {
         artifacts: [],
         assetId: job.assetId ?? null,
         generationId: job.generationId ?? null,
+        gameId: job.gameId ?? null,
       })
       await em.insert(JobText, { jobId: job.id, script, log: '' })
       await further?.(em)
@@ -223,8 +224,13 @@ export class Queue {
     })
   }
 
-  /** Cancels a waiting or running job at once. Its worker notices later. @returns false when it has ended already */
-  async cancel(jobId: string): Promise<boolean> {
+  /**
+   * Cancels a waiting or running job at once. Its worker notices later.
+   *
+   * @param also runs in the same transaction
+   * @returns false when it has ended already
+   */
+  async cancel(jobId: string, also?: (em: SqlEntityManager, job: JobRow) => Promise<void>): Promise<boolean> {
     return this.#db.transaction(async (em) => {
       const cancelled = await em.nativeUpdate(
         JobRow,
@@ -232,14 +238,17 @@ export class Queue {
         { status: 'cancelled', stage: null, finishedAt: this.#clock.now(), leaseId: null, leaseEndsAt: null },
       )
       if (cancelled === 0) return false
-      await this.onEnd(em, await em.findOneOrFail(JobRow, { id: jobId }))
+      const job = await em.findOneOrFail(JobRow, { id: jobId })
+      await this.onEnd(em, job)
+      await also?.(em, job)
       return true
     })
   }
 
-  /** Returns the positions of an owner's waiting jobs in the queue. 1 is next. */
-  async positions(ownerId: string): Promise<Map<string, number>> {
-    const rows = await this.#db.query<{ id: string; place: number }>(POSITIONS, [ownerId])
+  /** Returns the positions of the waiting jobs of some owners in the queue. 1 is next. @param ownerIds at least one */
+  async positions(ownerIds: readonly string[]): Promise<Map<string, number>> {
+    const marks = ownerIds.map(() => '?').join(', ')
+    const rows = await this.#db.query<{ id: string; place: number }>(`${POSITIONS} (${marks})`, [...ownerIds])
     return new Map(rows.map(({ id, place }) => [id, Number(place)]))
   }
 
@@ -267,4 +276,4 @@ const failure = (code: FailureCode, message: string = FAILURES[code]) => ({ erro
 const POSITIONS = `select mine.id as id, (
     select count(*) from blender_jobs other
     where other.status = 'queued' and (other.turn < mine.turn or (other.turn = mine.turn and other.id <= mine.id))
-  ) as place from blender_jobs mine where mine.owner_id = ? and mine.status = 'queued'`
+  ) as place from blender_jobs mine where mine.status = 'queued' and mine.owner_id in`

@@ -18,7 +18,9 @@ import {
   type View,
 } from '../../../core/pages/index.ts'
 import { modelStage } from '../../assets/index.ts'
+import type { Game } from '../../games/index.ts'
 import type { Artifact, Job } from '../schemas.ts'
+import { jobsOf } from './game-jobs.ts'
 import { statusChip } from './list-page.ts'
 
 /** The displayed part of an inspection. A script may have written it, so anything may be missing. */
@@ -33,6 +35,10 @@ interface Shown {
   log: string
   inspection: Inspection | null
   keepDays: number
+  /** The game of the job, if the viewer makes it. */
+  game: Game | null
+  /** Who started it, if that is not the viewer. */
+  by: string | null
 }
 
 /** The page shows no larger models, to avoid large downloads. */
@@ -44,16 +50,16 @@ export const showsModel = ({ artifacts }: Pick<Job, 'artifacts'>): boolean =>
 
 export function jobPage(
   app: Pick<FastifyInstance, 'browserFiles'>,
-  { job, script, log, inspection, keepDays }: Shown,
+  { job, script, log, inspection, keepDays, game, by }: Shown,
 ): View {
   const path = `/blender/jobs/${job.id}`
   const active = job.status === 'queued' || job.status === 'running'
   const goesOn = job.status === 'completed' && job.artifacts.some(({ name }) => name === 'scene.blend')
   const retries = job.status === 'failed' && job.action === 'revise' && job.sourceJobId !== null
-  const about = html`<${Section} title="About it"><${DescriptionList} items=${facts(job, keepDays)} /><//>`
+  const about = html`<${Section} title="About it"><${DescriptionList} items=${[...facts(job, keepDays), ...belongs(game, by)]} /><//>`
   const seen = look(app, job, path)
   return html`
-    <${PageHeader} title=${job.name} crumbs=${[{ label: 'Blender jobs', href: '/blender' }]} chips=${statusChip(job)}
+    <${PageHeader} title=${job.name} crumbs=${[by && game ? { label: `Blender jobs of ${game.title}`, href: jobsOf(game) } : { label: 'Blender jobs', href: '/blender' }]} chips=${statusChip(job)}
       actions=${
         active
           ? html`<${Form} action=${`${path}/cancel`}><${Button} kind="danger">Cancel<//><//>`
@@ -108,6 +114,11 @@ const facts = (job: Job, keepDays: number) => [
     ? [{ term: 'Kept until', detail: html`<${Timestamp} at=${keptUntil(job.timing.finishedAt, keepDays)} />` }]
     : []),
   ...(job.starterAssets.length ? [{ term: 'Starters', detail: job.starterAssets.join(', ') }] : []),
+]
+
+const belongs = (game: Game | null, by: string | null) => [
+  ...(game ? [{ term: 'Game', detail: html`<a href=${jobsOf(game)}>${game.title}</a>` }] : []),
+  ...(by ? [{ term: 'By', detail: by }] : []),
 ]
 
 const keptUntil = (finishedAt: string, days: number): string =>

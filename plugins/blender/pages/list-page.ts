@@ -40,12 +40,22 @@ export const listPage = ({ jobs, nextCursor, cursor, health, templates }: Shown)
           <${Pagination} label="Jobs" next=${nextCursor && `/blender?cursor=${nextCursor}`} first=${cursor && '/blender'} />
         <//>`
   }
+  ${templatesToUse(templates)}`
+
+/** Renders the templates. @param game the slug of the game for which one is used */
+export const templatesToUse = (templates: readonly Template[], game?: string): View => html`
   <${Section} title="Templates" description="Scenes to begin with; each has its own settings.">
     <${Grid}>${templates.map(
       (template) => html`<${Card} title=${template.title} description=${template.description}
-        footer=${html`<${Button} small href=${`/blender/new?template=${template.id}`} label=${`Use it: ${template.title}`}>Use it<//>`} />`,
+        footer=${html`<${Button} small href=${newJob({ template: template.id, game })} label=${`Use it: ${template.title}`}>Use it<//>`} />`,
     )}<//>
   <//>`
+
+/** Returns the address of the form for a job. */
+export function newJob(query: { template?: string; game?: string | undefined }): string {
+  const entries = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]))
+  return `/blender/new?${new URLSearchParams(entries)}`
+}
 
 /** Reasons start with a lower-case letter, because other texts show them after a colon. */
 const sentence = (reason: string) => reason.charAt(0).toUpperCase() + reason.slice(1)
@@ -64,6 +74,16 @@ const TONES: Record<JobStatus, Tone> = {
   failed: 'error',
   cancelled: 'warn',
 }
+
+/** Shown for a player without a name that others may read. */
+export const UNKNOWN = 'A player'
+
+/** The columns of a list with jobs of several players. @param names of the players by their ids */
+export const columnsOf = (names: ReadonlyMap<string, string>) => [
+  ...columns.slice(0, 2),
+  { label: 'By', cell: (job: Job) => names.get(job.ownerId) ?? UNKNOWN },
+  ...columns.slice(2),
+]
 
 export const statusChip = ({ status, queuePosition }: Pick<Job, 'status' | 'queuePosition'>): View =>
   status === 'running'

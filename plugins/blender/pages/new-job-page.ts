@@ -9,6 +9,7 @@ import {
   PageHeader,
   type View,
 } from '../../../core/pages/index.ts'
+import { NO_GAME } from '../../assets/index.ts'
 import type { Starter } from '../catalog/starters.ts'
 import { HELPER_API } from '../generations/prompts.ts'
 import type { Job, Template } from '../schemas.ts'
@@ -33,12 +34,14 @@ interface Shown {
   problem: string | undefined
   /** The address of the script editor. */
   editor: string
+  /** What the player makes. */
+  games: { value: string; label: string }[]
 }
 
 const propertiesOf = (template: Template): [string, Property][] =>
   Object.entries((template.parameters as { properties: Record<string, Property> }).properties)
 
-export const newJobPage = ({ template, starters, values, problem, editor }: Shown): View => html`
+export const newJobPage = ({ template, starters, values, problem, editor, games }: Shown): View => html`
   <${PageHeader} title=${template ? `New job: ${template.title}` : 'New job'} crumbs=${[{ label: 'Blender jobs', href: '/blender' }]}
     lede=${template?.description ?? 'Your script runs in an empty scene, in a sandbox without network and files, for a few minutes at most.'} />
   <${Form} action=${`/blender/new${template ? `?template=${template.id}` : ''}`} error=${problem} submit="Queue the job"
@@ -49,6 +52,11 @@ export const newJobPage = ({ template, starters, values, problem, editor }: Show
       options=${[{ value: '', label: 'None' }, ...starters.map(({ id, title }) => ({ value: id, label: title }))]} />
     <${Field} label="Script" name="script" type="textarea" rows=${12} mono required=${!template} value=${values.script} data-editor=${editor}
       hint=${template ? inlineCode(`Python that runs after the template. ${template.guidance}`) : 'Python that builds the model.'} />
+    ${
+      games.length > 0 &&
+      html`<${Field} label="Game" name="gameId" type="select" value=${values.gameId ?? ''} options=${[NO_GAME, ...games]}
+        hint="Everybody who makes this game sees the job, cancels it and goes on from it." />`
+    }
     <details><summary>Helpers for scripts</summary><pre class="code"><code>${HELPER_API}</code></pre></details>
   <//>`
 
@@ -56,7 +64,7 @@ function control(name: string, property: Property, values: Record<string, string
   const field = `p.${name}`
   const label = property.title
   const hint = property.description === undefined ? undefined : inlineCode(property.description)
-  const sent = Object.keys(values).length > 0
+  const sent = values.name !== undefined
   if (property.type === 'boolean')
     return html`<${Checkbox} label=${label} name=${field} hint=${hint} checked=${sent ? values[field] === 'on' : property.default} />`
   const value = values[field] ?? String(property.default)
@@ -90,6 +98,7 @@ export function fieldsFrom(job: Job, script: string | null): Record<string, stri
     ...Object.fromEntries(parameters),
     name: job.name,
     script: script ?? '',
+    gameId: job.gameId ?? '',
     starter: job.starterAssets[0] ?? '',
   }
 }

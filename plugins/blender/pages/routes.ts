@@ -6,11 +6,11 @@ import { PageQuery } from '../../../core/http/pagination.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { extendPolicy } from '../../../core/http/security-headers.ts'
 import { renderPage } from '../../../core/pages/index.ts'
-import { STAGE_SCRIPT, VIEWER_POLICY } from '../../assets/index.ts'
+import { gameOf, gamesToChoose, STAGE_SCRIPT, VIEWER_POLICY } from '../../assets/index.ts'
 import { sendArtifact } from '../jobs/send-artifact.ts'
 import { ArtifactParams, JobParams, jobBytes } from '../schemas.ts'
 import { jobPage, showsModel } from './job-page.ts'
-import { listPage } from './list-page.ts'
+import { listPage, UNKNOWN } from './list-page.ts'
 import { fieldsFrom, newJobPage, parametersFrom } from './new-job-page.ts'
 
 const own = { config: { auth: 'session', page: true }, constraints: { origin: 'portal' } } as const
@@ -40,14 +40,20 @@ export const pages: Routes = async (app) => {
   const Query = Type.Object({
     template: Type.Optional(Type.String({ maxLength: 40 })),
     from: Type.Optional(Type.String({ maxLength: 40, description: 'A job to begin from as it was submitted.' })),
+    game: Type.Optional(Type.String({ maxLength: 63, description: 'The slug of the game that is chosen at first.' })),
   })
   app.get('/blender/new', { ...own, schema: { querystring: Query } }, async (request, reply) => {
     const { playerId, viewer } = callerOf(request)
-    const { from } = request.query
+    const { from, game } = request.query
     const job = from === undefined ? null : await blender.get(playerId, from)
-    const values = job ? fieldsFrom(job, (await blender.text(playerId, job.id)).script) : {}
+    const { choices: games, chosen } = await gamesToChoose(app, playerId, game)
+    const values: Record<string, string> = job
+      ? fieldsFrom(job, (await blender.text(playerId, job.id)).script)
+      : chosen
+        ? { gameId: chosen }
+        : {}
     const template = blender.templates.find(job?.template ?? request.query.template ?? '')
-    const shown = { template, starters: blender.library.list(), values, problem: undefined, editor: editor() }
+    const shown = { template, starters: blender.library.list(), values, problem: undefined, editor: editor(), games }
     return renderPage(reply, {
       title: 'New Blender job',
       user: viewer,
@@ -60,7 +66,7 @@ export const pages: Routes = async (app) => {
   app.post('/blender/new', submission, async (request, reply) => {
     const { playerId, viewer } = callerOf(request)
     const template = blender.templates.find(request.query.template ?? '')
-    const { name = '', script = '', starter = '' } = request.body
+    const { name = '', script = '', starter = '', gameId = '' } = request.body
     try {
       if (!name.trim()) throw new InvalidRequest('Give it a name.')
       const job = await blender.submit(playerId, {
@@ -68,6 +74,7 @@ export const pages: Routes = async (app) => {
         ...(template ? { template: template.id, parameters: parametersFrom(template, request.body) } : {}),
         ...(script.trim() ? { script: script.replaceAll('\r\n', '\n') } : {}),
         ...(starter ? { starterAssets: [starter] } : {}),
+        ...(gameId ? { gameId } : {}),
       })
       return reply.redirect(`/blender/jobs/${job.id}`, 303)
     } catch (error) {
@@ -78,6 +85,7 @@ export const pages: Routes = async (app) => {
         values: request.body,
         problem: error.message,
         editor: editor(),
+        games: (await gamesToChoose(app, playerId)).choices,
       }
       return renderPage(reply, {
         title: 'New Blender job',
@@ -99,12 +107,20 @@ export const pages: Routes = async (app) => {
     ])
     const active = job.status === 'queued' || job.status === 'running'
     const stage = showsModel(job)
+    const by = job.ownerId === playerId ? null : await app.identity.players.namesOf([job.ownerId])
     if (stage) extendPolicy(reply, VIEWER_POLICY)
     return renderPage(reply, {
       title: job.name,
       user: viewer,
       scripts: active ? ['blender-job.js'] : [...(stage ? [STAGE_SCRIPT] : []), SCRIPT_FIELD],
-      body: jobPage(app, { job, ...text, inspection, keepDays: blender.limits.blenderKeepDays }),
+      body: jobPage(app, {
+        job,
+        ...text,
+        inspection,
+        keepDays: blender.limits.blenderKeepDays,
+        game: await gameOf(app, playerId, job),
+        by: by && (by.get(job.ownerId) ?? UNKNOWN),
+      }),
     })
   })
 

@@ -103,20 +103,19 @@ export class Activity {
   }
 
   async #entriesOf(rows: StoredRow[]): Promise<ActivityEntry[]> {
-    const people = rows.flatMap(({ author_kind, player_id }) => (author_kind === 'person' && player_id) || [])
-    const names = await this.#parts.identity.players.namesOf([...new Set(people)])
-    return rows.map((row) => ({
-      id: row.id,
-      at: new Date(row.at).toISOString(),
-      action: row.action,
-      target: row.target,
-      detail: row.detail,
-      by: {
-        kind: row.author_kind,
-        playerId: row.player_id,
-        name: row.author_kind === 'person' ? (names.get(row.player_id ?? '') ?? null) : row.author_name,
-        tool: row.tool,
-      },
-    }))
+    const people = new Set(rows.flatMap(({ player_id }) => player_id ?? []))
+    const profiles = await this.#parts.identity.players.profilesOf([...people])
+    return rows.map(({ author_kind: kind, author_name, player_id: playerId, tool, ...row }) => {
+      const profile = playerId === null ? undefined : profiles.get(playerId)
+      const player = playerId !== null && profile ? { id: playerId, ...profile } : null
+      return {
+        id: row.id,
+        at: new Date(row.at).toISOString(),
+        action: row.action,
+        target: row.target,
+        detail: row.detail,
+        by: { kind, playerId, player, name: kind === 'person' ? (player?.name ?? null) : author_name, tool },
+      }
+    })
   }
 }

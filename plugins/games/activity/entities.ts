@@ -9,7 +9,7 @@ const GameActivitySchema = defineEntity({
     gameId: p.string().length(30),
     /** Noun and verb: `deploy.rollback`. */
     action: p.string().length(40),
-    /** The id of the deploy, board, picture or asset, or the name of the domain. */
+    /** The id of the deploy, board, picture, asset or job, or the name of the domain. */
     target: p.string().length(253).nullable(),
     detail: p.string().length(500).nullable(),
     authorKind: p.string().$type<Author['kind']>().length(10),

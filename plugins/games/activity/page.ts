@@ -12,6 +12,7 @@ import {
   Table,
   Timestamp,
 } from '../../../core/pages/index.ts'
+import { personLabel } from '../members/person-label.ts'
 import { dashboardHeader } from '../pages/dashboard.ts'
 import { pathOf } from '../record.ts'
 import { ACTIONS, type Action } from './record.ts'
@@ -67,9 +68,9 @@ function whatOf({ action, target }: ActivityEntry): Content {
   return html`<span>${words}${target && html` <code>${target}</code>`}</span>`
 }
 
-function authorOf({ kind, name, tool }: ActivityEntry['by']): Content {
+function authorOf({ kind, player, name, tool }: ActivityEntry['by']): Content {
   if (kind === 'staff') return 'The staff of this platform'
   if (kind === 'platform') return 'This platform'
-  const how = kind === 'person' ? null : [kind, tool].filter(Boolean).join(', ')
-  return html`<span><bdi>${name ?? 'Unknown'}</bdi>${how && html`<br /><span class="soft">${how}</span>`}</span>`
+  const by = kind !== 'person' && html`<br /><span class="soft">${kind} <bdi>${name}</bdi>${tool && `, ${tool}`}</span>`
+  return html`<span>${player ? personLabel(player) : 'A former player'}${by}</span>`
 }

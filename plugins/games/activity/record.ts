@@ -25,6 +25,8 @@ export const ACTIONS = {
   'asset.add': 'Added an asset',
   'asset.change': 'Changed an asset',
   'asset.remove': 'Removed an asset',
+  'job.create': 'Started a Blender job',
+  'job.cancel': 'Cancelled a Blender job',
   'member.join': 'Joined the team',
   'member.change': 'Changed the role of a member',
   'member.remove': 'Removed a member',
@@ -56,7 +58,7 @@ export type Action = keyof typeof ACTIONS
 export interface Change {
   gameId: string
   action: Action
-  /** The id of the deploy, board, picture or asset, or the name of the domain. */
+  /** The id of the deploy, board, picture, asset or job, or the name of the domain. */
   target?: string | null
   /** What changed, in a few words; never a secret. At most 500 characters are kept. */
   detail?: string | null

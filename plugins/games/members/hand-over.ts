@@ -19,6 +19,8 @@ import type { HeldGame, Members } from './members.ts'
 import type { Ownership } from './ownership.ts'
 import type { Person } from './schemas.ts'
 
+type GiveOptions = Pick<Parameters<Ownership['change']>[3], 'by' | 'tallies'> & { stays: boolean }
+
 interface HandOverContext {
   members: Members
   ownership: Ownership
@@ -66,7 +68,8 @@ export class HandOver implements SharedContent {
     const open: { id: string; title: string }[] = []
     const games = await em.execute<{ id: string; title: string }[]>(
       `select id, title from games where owner_id = ? and deleted_at is null and exists
-         (select 1 from game_members m where m.game_id = games.id and m.role = 'maker') order by id`,
+         (select 1 from game_members m join players p on p.id = m.player_id
+          where m.game_id = games.id and m.role = 'maker') order by id`,
       [playerId],
     )
     for (const game of decisions ? games : []) {
@@ -94,15 +97,16 @@ export class HandOver implements SharedContent {
    * @throws NotFound; OwnerActive; NotAMaker, MakerDisabled; Conflict when the maker may have no more games
    */
   async byStaff(idOrSlug: string, toId: string, by: Actor): Promise<void> {
-    const { db, identity } = this.#parts
+    const { db, identity, quotas } = this.#parts
     const game = await this.#games.get(idOrSlug)
     const owner = await identity.players.find(game.ownerId)
     if (owner && !owner.disabled) throw new OwnerActive()
+    const tallies = await quotas.readGame(game.id)
     const announce = await db.transaction(async (em) => {
       await this.#context.suspensions.leaveAccountIn(em, game.id)
       return this.#context.members.hold(em, game.id, async (_em, held) => {
         if (held.row.ownerId !== game.ownerId) throw new NotFound('game')
-        return this.#give(em, held, toId, { by, stays: true })
+        return this.#give(em, held, toId, { by, stays: true, tallies })
       })
     })
     await announce()
@@ -112,7 +116,7 @@ export class HandOver implements SharedContent {
     em: SqlEntityManager,
     held: HeldGame,
     toId: string,
-    { by, stays }: { by: Actor; stays: boolean },
+    { by, ...options }: GiveOptions,
   ): Promise<() => Promise<unknown>> {
     const { clock, identity } = this.#parts
     const { row, members } = held
@@ -124,7 +128,7 @@ export class HandOver implements SharedContent {
     if (!to) throw new NotAMaker()
     if (to.disabled) throw new MakerDisabled(to.name)
     const apps = await this.#context.ownership
-      .change(em, held, toId, { by, admitted: true, stays })
+      .change(em, held, toId, { by, admitted: true, ...options })
       .catch((error: unknown) => {
         const isFull = isPlatformError(error) && error.code === 'quota_exceeded'
         throw isFull ? new Conflict(`${to.name} may have no more games.`) : error

@@ -138,6 +138,14 @@ export class Members {
     await em.nativeDelete(GameMember, { playerId })
   }
 
+  /** Deletes what an earlier version of the program leaves of ended accounts and games, since it knows no members. */
+  async purge(): Promise<void> {
+    await this.#parts.db.execute(
+      `delete from game_members where not exists (select 1 from players p where p.id = game_members.player_id)
+         or not exists (select 1 from games g where g.id = game_members.game_id)`,
+    )
+  }
+
   /**
    * Writes the role of a player, in a transaction that holds the game's row.
    *

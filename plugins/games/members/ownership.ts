@@ -1,6 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import { type Actor, recordAction } from '../../../core/data/audit.ts'
 import { transferAppsOfGame } from '../../oauth-idp/index.ts'
+import type { ReadTallies } from '../../quotas/index.ts'
 import type { GameLookup, GamesParts } from '../game-lookup.ts'
 import { GameMember, GameTransfer } from './entities.ts'
 import type { HeldGame, Members } from './members.ts'
@@ -18,6 +19,8 @@ interface ChangeOptions {
   admitted?: boolean
   /** Whether the former owner makes the game from now on. */
   stays?: boolean
+  /** What `quotas.readGame` has read before the transaction. */
+  tallies?: ReadTallies
 }
 
 type ChangedApps = Awaited<ReturnType<typeof transferAppsOfGame>>
@@ -50,7 +53,7 @@ export class Ownership {
     em: SqlEntityManager,
     { row, members }: HeldGame,
     toId: string,
-    { by, admitted = false, stays = true }: ChangeOptions,
+    { by, admitted = false, stays = true, tallies }: ChangeOptions,
   ): Promise<ChangedApps> {
     const { quotas, clock } = this.#parts
     const change = { gameId: row.id, fromId: row.ownerId, toId }
@@ -58,7 +61,7 @@ export class Ownership {
     for (const move of this.moves) await move(em, change)
     await quotas.hold(em, change.fromId, toId)
     await quotas.admit(em, toId, 'gamesPerPlayer')
-    await quotas.moveGame(em, { ...change, admitted })
+    await quotas.moveGame(em, { ...change, admitted, tallies })
     const states = { before: { owner: change.fromId }, after: { owner: toId } }
     await recordAction(em, clock, { by, action: 'game.transfer', target: { kind: 'game', id: row.id }, ...states })
     await em.nativeDelete(GameTransfer, { gameId: row.id })

@@ -121,16 +121,22 @@ export class Transfers {
    *   changed
    */
   async accept(playerId: string, idOrSlug: string): Promise<void> {
-    const { clock, identity } = this.#parts
+    const { db, clock, identity, quotas } = this.#parts
     const game = await this.#games.mustMake(playerId, idOrSlug)
     const names = await this.#namesOf(game)
+    const mustBeTheirs = async (em: SqlEntityManager) => {
+      const offer = this.#mustBeOpen(await em.findOne(GameTransfer, { gameId: game.id }, { disableIdentityMap: true }))
+      if (offer.toId !== playerId) throw new TransferOfAnother()
+      return offer
+    }
+    await mustBeTheirs(db.em())
+    const tallies = await quotas.readGame(game.id)
     const apps = await this.#transaction(game, async (em, held) => {
       const { row, members } = held
-      const { fromId, toId } = this.#mustBeOpen(await em.findOne(GameTransfer, { gameId: game.id }))
-      if (toId !== playerId) throw new TransferOfAnother()
+      const { fromId } = await mustBeTheirs(em)
       if (fromId !== row.ownerId || members.get(playerId) !== 'maker') throw new NoTransfer()
       if (row.suspendedAt) throw new Suspended()
-      const apps = await this.#ownership.change(em, held, playerId, { by: { id: playerId, role: 'player' } })
+      const apps = await this.#ownership.change(em, held, playerId, { by: { id: playerId, role: 'player' }, tallies })
       const [from, to] = [names.get(fromId) ?? 'The former owner', names.get(playerId) ?? 'The new owner']
       const detail = `${from} → ${to}`
       await recordActivity(em, clock, { gameId: game.id, action: 'game.transfer', target: playerId, detail })

@@ -72,6 +72,45 @@ t.test('postgres comes back after an outage without a restart', needsPostgres, a
   await db.transaction((em) => em.insert(Account, { id: 'c', balance: 1 }))
 })
 
+t.test('statements go on when a newer version widens a column that they read', needsPostgres, async (t) => {
+  const url = await (await startPostgres()).database()
+  const open = async () =>
+    Database.open(await connect(url), { entities, migrations, log: createLog('silent'), clock: systemClock })
+  const [older, newer] = [await open(), await open()]
+  t.teardown(() => Promise.all([older.close(), newer.close()]))
+  const widen = (length: number) =>
+    newer.em().execute(`alter table conformance_names alter column name type varchar(${length})`)
+  await newer.em().execute('create table conformance_names (name varchar(10) not null)')
+  await newer.em().execute("insert into conformance_names (name) values ('Ada')")
+  const read = 'select name from conformance_names'
+  /** Reads on all connections of the pool at once. */
+  const readByAll = () => {
+    const waiting = Promise.withResolvers<void>()
+    let begun = 0
+    return Promise.all(
+      Array.from({ length: 8 }, () =>
+        older.groupCommit(async ({ query }) => {
+          const rows = await query(read)
+          if (++begun === 8) waiting.resolve()
+          await waiting.promise
+          return rows
+        }),
+      ),
+    )
+  }
+  const all = Array.from({ length: 8 }, () => [{ name: 'Ada' }])
+  t.same(await readByAll(), all)
+  await widen(20)
+  t.same(await Promise.all(all.map(() => older.query(read))), all)
+  t.same(await readByAll(), all, 'each connection has prepared it again')
+  await widen(30)
+  // A transaction in which a statement has failed is over, and the client sends the request again.
+  const inTransaction = () => older.groupCommit(({ query }) => query(read))
+  await t.rejects(inTransaction(), { code: 'database_unavailable', statusCode: 503 })
+  t.same(await inTransaction(), [{ name: 'Ada' }])
+  t.same(await readByAll(), all)
+})
+
 t.test('who asks while postgres restarts waits for it', needsPostgres, async (t) => {
   // Connections pass a relay, whose return takes less time than that of a whole server on a busy machine.
   const url = new URL(await (await startPostgres()).database())

@@ -1,44 +1,16 @@
 // An asset of a game: the makers of the game read and change it, while it stays its owner's.
 import t, { type Test } from 'tap'
-import { type Client, type PlatformOptions, type PlayerClient, startPlatform } from '../../kit/platform.ts'
+import type { Client, PlatformOptions, PlayerClient } from '../../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
+import { startTeam } from '../../kit/team.ts'
 import { zipOf } from '../deploy/zip-writer.ts'
 import { assertCountsHold } from '../quotas/recounting.ts'
 import { form } from './kit.ts'
 import { sheet } from './models.ts'
 
-type Role = 'maker' | 'tester'
-
-async function join(owner: Client, game: { id: string }, role: Role, players: readonly PlayerClient[]) {
-  const { body } = await owner.post(`/api/games/${game.id}/invitations`, { role })
-  for (const player of players) await player.submit(new URL(body.url).pathname, {})
-}
-
 async function upload(client: Client, file: Uint8Array, fields: Record<string, string>, name?: string) {
   const { payload, headers } = form(file, fields, name)
   return client.request('POST', '/api/assets', payload, { headers })
-}
-
-/** A private game of Olu with the makers Mae and Fay, of whom Fay was removed again, and the tester Tia. */
-async function team(t: Test, options: PlatformOptions = {}) {
-  const platform = await startPlatform(t, options)
-  const names = ['Olu', 'Mae', 'Fay', 'Tia', 'Ned']
-  const people: PlayerClient[] = []
-  for (const name of names) people.push(await platform.signUp({ name }))
-  const [owner, maker, former, tester, other] = people as [
-    PlayerClient,
-    PlayerClient,
-    PlayerClient,
-    PlayerClient,
-    PlayerClient,
-  ]
-  const game = await platform.game(owner, { title: 'Duo', visibility: 'private' })
-  await join(owner, game, 'maker', [maker, former])
-  await join(owner, game, 'tester', [tester])
-  await owner.delete(`/api/games/${game.id}/members/${former.id}`)
-  const programs = await Promise.all(people.map((player) => platform.program(player)))
-  const [program, makersProgram] = programs as [Client, Client]
-  return { platform, app: platform.app, owner, maker, former, tester, other, game, program, makersProgram, programs }
 }
 
 const READS = ['', '/file', '/file?variant=source', '/thumbnail', '/manifest', '/animation/walk']
@@ -47,7 +19,10 @@ const readsOf = async (client: Client, path: string) =>
 const titles = ({ body }: { body: { assets: { title: string }[] } }) => body.assets.map(({ title }) => title)
 
 async function makersReadAndChange(t: Test, options: PlatformOptions = {}) {
-  const { platform, app, owner, maker, former, tester, other, game, program, makersProgram } = await team(t, options)
+  const { platform, app, owner, maker, former, tester, other, game, program, makersProgram } = await startTeam(
+    t,
+    options,
+  )
   const model = await sheet(3)
   const uploaded = await upload(program, model, { title: 'Rock', gameId: game.slug })
   t.match(uploaded, { status: 201, body: { gameId: game.id, ownerId: owner.id, visibility: 'private' } })
@@ -114,7 +89,7 @@ t.test('the same holds on PostgreSQL', needsPostgres, async (t) => {
 })
 
 t.test('the files of a pack and the clips of a model are for the makers too', async (t) => {
-  const { maker, tester, former, other, game, program, makersProgram } = await team(t)
+  const { maker, tester, former, other, game, program, makersProgram } = await startTeam(t)
   const zip = zipOf({ 'readme.txt': Buffer.from('Hello'), 'rock.glb': await sheet(3) })
   const { body: kit } = await upload(program, zip, { title: 'Kit', gameId: game.id }, 'kit.zip')
   const files = ['/files/readme.txt', '/file?path=rock.glb', '/file']
@@ -133,7 +108,7 @@ t.test('the files of a pack and the clips of a model are for the makers too', as
 })
 
 t.test('only its owner puts an asset into a game; it and the owner of the game take it out', async (t) => {
-  const { owner, maker, game, program, makersProgram, programs, platform } = await team(t)
+  const { owner, maker, game, program, makersProgram, programs, platform } = await startTeam(t)
   const [, , formersProgram, , othersProgram] = programs as Client[] as [Client, Client, Client, Client, Client]
   const theirs = await platform.game(maker, { title: 'Solo', visibility: 'private' })
   const { body: rock } = await upload(program, await sheet(3), { title: 'Rock', gameId: game.id })
@@ -170,7 +145,7 @@ t.test('only its owner puts an asset into a game; it and the owner of the game t
 })
 
 t.test('the assets of a game outlive it, and stay with their owners', async (t) => {
-  const { game, program, makersProgram } = await team(t)
+  const { game, program, makersProgram } = await startTeam(t)
   const { body: rock } = await upload(program, await sheet(3), { title: 'Rock', gameId: game.id })
   const { body: tree } = await upload(makersProgram, await sheet(4), { title: 'Tree', gameId: game.id })
   await program.delete(`/api/games/${game.id}`)
@@ -186,7 +161,7 @@ t.test('the assets of a game outlive it, and stay with their owners', async (t) 
 })
 
 t.test('a moderator decides about no asset of a game that the moderator makes', async (t) => {
-  const { app, maker, other, game, program } = await team(t)
+  const { app, maker, other, game, program } = await startTeam(t)
   const rock = await upload(program, await sheet(3), { title: 'Rock', visibility: 'public', gameId: game.id })
   for (const { id } of [maker, other]) await app.identity.administration.setRole(id, 'moderator')
   t.equal((await maker.submit('/admin/assets/rock/suspend', { reason: 'Stolen.' })).status, 403)
@@ -199,7 +174,7 @@ t.test('a moderator decides about no asset of a game that the moderator makes', 
 })
 
 t.test('a transfer of the game leaves its assets, and what they count, with their owners', async (t) => {
-  const { app, owner, maker, game, program, makersProgram } = await team(t)
+  const { app, owner, maker, game, program, makersProgram } = await startTeam(t)
   const { body: rock } = await upload(program, await sheet(3), { title: 'Rock', gameId: game.id })
   const counts = async (player: PlayerClient) =>
     (await app.quotas.bytesByKind(player.id)).find(({ kind }) => kind === 'assets')?.bytes ?? 0

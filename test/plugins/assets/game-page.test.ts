@@ -2,6 +2,7 @@ import t from 'tap'
 import { expectNoAxeViolations, expectNoOverflow, openBrowser, screenshot } from '../../kit/browser.ts'
 import { type PlayerClient, startPlatform } from '../../kit/platform.ts'
 import { signedIn } from '../../kit/portal-pages.ts'
+import { join } from '../../kit/team.ts'
 import { timeLimit } from '../../kit/time-limit.ts'
 import { png } from '../games/pictures.ts'
 
@@ -19,8 +20,7 @@ t.test(
     const maker = await platform.signUp({ name: 'Mae' })
     const game = await platform.game(owner, { title: 'Duo', visibility: 'private' })
     await platform.game(owner, { title: 'Solo' })
-    const { body } = await owner.post(`/api/games/${game.id}/invitations`, { role: 'maker' })
-    await maker.submit(new URL(body.url).pathname, {})
+    await join(owner, game, 'maker', [maker])
     const open = (player: PlayerClient, options: typeof WIDE | typeof NARROW) =>
       signedIn(browser, platform.portal, player, options)
     const [ofOwner, ofMaker] = [await open(owner, WIDE), await open(maker, NARROW)]

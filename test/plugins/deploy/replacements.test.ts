@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { amount } from '../../kit/extent.ts'
 import { startPlatform } from '../../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
+import { join } from '../../kit/team.ts'
 import { build, deploy, filesOf, upload } from './build.ts'
 
 const ROUNDS = amount(4, 20)
@@ -11,8 +12,7 @@ async function withTwoMakers(t: Test, options: Parameters<typeof startPlatform>[
   const platform = await startPlatform(t, options)
   const [ada, grace] = [await platform.signUp({ name: 'Ada' }), await platform.signUp({ name: 'Grace' })]
   const game = await platform.game(ada)
-  const invited = await ada.post(`/api/games/${game.id}/invitations`, { role: 'maker' })
-  await grace.submit(new URL(invited.body.url).pathname, {})
+  await join(ada, game, 'maker', [grace])
   const [first, second] = [await platform.program(ada), await platform.program(grace)]
   const begin = async (program: typeof first, stamp: string) => {
     const files = build(stamp)

@@ -28,7 +28,12 @@ t.test('the activity of a game says who did what, and when', async (t) => {
     t.match(await latest(), {
       action: 'board.create',
       target: 'best',
-      by: { kind: 'token', name: 'build server', playerId: ada.id },
+      by: {
+        kind: 'token',
+        name: 'build server',
+        playerId: ada.id,
+        player: { id: ada.id, name: 'Ada', imageUrl: /^http/ },
+      },
     })
     const { id } = await latest()
     await token.put('/api/games/pong/boards/best', { title: 'Best' })
@@ -79,7 +84,7 @@ t.test('the activity of a game says who did what, and when', async (t) => {
     t.match(await latest(), {
       action: 'game.suspend',
       detail: 'Stolen pictures.',
-      by: { kind: 'staff', name: null, playerId: null },
+      by: { kind: 'staff', name: null, playerId: null, player: null },
     })
     await program.post('/api/games/pong/appeal', { text: 'They are mine.' })
     t.match(await latest(), { action: 'game.appeal', by: { kind: 'token' } })
@@ -116,9 +121,10 @@ t.test('the activity of a game says who did what, and when', async (t) => {
       all.map(({ id }: { id: string }) => id),
     )
     const page = await ada.get('/games/pong/activity')
-    for (const words of ['Quill', 'assistant, game_update', 'build server', 'The staff of this platform', 'Stolen']) {
+    for (const words of ['assistant <bdi>Quill</bdi>, game_update', 'The staff of this platform', 'Stolen']) {
       t.match(page.text, words)
     }
+    t.match(page.text, /<bdi>Ada<\/bdi><\/span><\/span><br\/><span class="soft">token <bdi>build server<\/bdi><\/span>/)
     const other = await platform.signUp()
     t.equal((await (await platform.program(other)).get('/api/games/pong/activity')).status, 404)
     t.equal((await other.get('/games/pong/activity')).status, 404)

@@ -1,15 +1,11 @@
 // Games that others make, too: when the account of the owner ends, and when it is disabled.
+import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
-import { type Client, PASSWORD, type PlayerClient, startPlatform } from '../../kit/platform.ts'
+import { PASSWORD, type PlayerClient, startPlatform } from '../../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
+import { join } from '../../kit/team.ts'
 import { build, deploy } from '../deploy/build.ts'
 import { assertCountsHold } from '../quotas/recounting.ts'
-
-/** Makes a player a member of a game. */
-async function join(owner: Client, game: { id: string }, player: PlayerClient, role = 'maker') {
-  const { body } = await owner.post(`/api/games/${game.id}/invitations`, { role })
-  await player.submit(new URL(body.url).pathname, {})
-}
 
 async function accountEnds(t: Test, options: Parameters<typeof startPlatform>[1] = {}) {
   const platform = await startPlatform(t, options)
@@ -23,10 +19,10 @@ async function accountEnds(t: Test, options: Parameters<typeof startPlatform>[1]
     await platform.game(owner, { title: 'Tested' }),
     await platform.game(owner, { title: 'Solo' }),
   ]
-  await join(owner, duo, maker)
-  await join(owner, duo, tester, 'tester')
-  await join(owner, trio, maker)
-  await join(owner, tested, tester, 'tester')
+  await join(owner, duo, 'maker', [maker])
+  await join(owner, duo, 'tester', [tester])
+  await join(owner, trio, 'maker', [maker])
+  await join(owner, tested, 'tester', [tester])
   const program = await platform.program(owner)
   for (const game of [duo, solo]) await deploy(platform, program, game.id, build(game.id))
 
@@ -80,7 +76,7 @@ t.test('the staff hand over a game of a disabled owner, and nobody else’s', as
   const maker = await platform.signUp({ name: 'Mae' })
   const other = await platform.signUp({ name: 'Ned' })
   const game = await platform.game(owner, { title: 'Duo' })
-  for (const player of [maker, other]) await join(owner, game, player)
+  await join(owner, game, 'maker', [maker, other])
   await deploy(platform, await platform.program(owner), game.id, build('one'))
   const path = `/admin/games/${game.id}/hand-over`
   const give = (by: PlayerClient, to = maker) => by.submit(path, { maker: to.id })
@@ -108,4 +104,30 @@ t.test('the staff hand over a game of a disabled owner, and nobody else’s', as
   await app.identity.administration.setDisabled(owner.id, false)
   t.match(await app.games.get(game.id), { suspended: null })
   await assertCountsHold(t, app)
+})
+
+/** What a node with an earlier version leaves of an ended account, since it knows no members. */
+const leftBehind = (app: FastifyInstance, gameId: string, playerId = 'ply_00000000000000000000000000') =>
+  app.db.execute("insert into game_members (game_id, player_id, role) values (?, ?, 'maker')", [gameId, playerId])
+
+t.test('an owner is not asked about makers whose accounts ended on a node with an earlier version', async (t) => {
+  const platform = await startPlatform(t)
+  const owner = await platform.signUp({ name: 'Olu' })
+  const game = await platform.game(owner, { title: 'Duo' })
+  await leftBehind(platform.app, game.id)
+  t.notMatch((await owner.get('/settings')).text, /What becomes of Duo\?/)
+  t.equal((await owner.submit('/settings/delete', { password: PASSWORD })).status, 303)
+})
+
+t.test('members of ended accounts and of games that are gone are deleted, and no others', async (t) => {
+  const platform = await startPlatform(t)
+  const { app } = platform
+  const [owner, maker] = [await platform.signUp({ name: 'Olu' }), await platform.signUp({ name: 'Mae' })]
+  const game = await platform.game(owner, { title: 'Duo' })
+  await join(owner, game, 'maker', [maker])
+  const members = () => app.db.query('select game_id, player_id, role from game_members')
+  await leftBehind(app, game.id)
+  await leftBehind(app, 'gam_00000000000000000000000000', maker.id)
+  await app.games.members.purge()
+  t.same(await members(), [{ game_id: game.id, player_id: maker.id, role: 'maker' }])
 })

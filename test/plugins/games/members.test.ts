@@ -2,16 +2,9 @@ import { createHash } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { Client, type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
+import { join } from '../../kit/team.ts'
 
 const DAY = 86_400_000
-
-/** Invites by a link, and joins with it. */
-async function join(owner: Client, game: { id: string }, role: 'maker' | 'tester', players: readonly PlayerClient[]) {
-  const { body } = await owner.post(`/api/games/${game.id}/invitations`, { role })
-  const path = new URL(body.url).pathname
-  for (const player of players) await player.submit(path, {})
-  return { ...body, path }
-}
 
 /** Announces a build of one page. */
 const announced = (gameId: string, text: string) => ({

@@ -3,6 +3,7 @@ import t from 'tap'
 import { expectNoAxeViolations, expectNoOverflow, openBrowser, screenshot } from '../../kit/browser.ts'
 import { startPlatform } from '../../kit/platform.ts'
 import { signedIn } from '../../kit/portal-pages.ts'
+import { join } from '../../kit/team.ts'
 import { timeLimit } from '../../kit/time-limit.ts'
 
 t.test('a game is offered and accepted on the tab Team', { timeout: timeLimit(120) }, async (t) => {
@@ -12,8 +13,7 @@ t.test('a game is offered and accepted on the tab Team', { timeout: timeLimit(12
   const owner = await platform.signUp({ name: 'Olu' })
   const [maker, other] = [await platform.signUp({ name: 'Mae' }), await platform.signUp({ name: 'Ned' })]
   const game = await platform.game(owner, { title: 'Duo' })
-  const { body } = await owner.post(`/api/games/${game.id}/invitations`, { role: 'maker' })
-  for (const player of [maker, other]) await player.submit(new URL(body.url).pathname, {})
+  await join(owner, game, 'maker', [maker, other])
   const wide = { viewport: { width: 1280, height: 900 } }
   const narrow = { viewport: { width: 390, height: 844 }, colorScheme: 'dark' } as const
   const ofOwner = await signedIn(browser, platform.portal, owner, wide)

@@ -1,8 +1,10 @@
 // A game gets another owner: with its deploys, saves and scores, and with everything that counts for the owner.
 import t, { type Test } from 'tap'
+import type { StoredKind } from '../../../plugins/quotas/index.ts'
 import { OwnerQuota } from '../../../plugins/saves/owner-quota.ts'
-import { type Client, type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
+import { type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
+import { join } from '../../kit/team.ts'
 import { build, deploy, filesOf } from '../deploy/build.ts'
 import { assertCountsHold } from '../quotas/recounting.ts'
 import { enter } from '../saves/kit.ts'
@@ -10,19 +12,13 @@ import { png, sendFile } from './pictures.ts'
 
 const DAY = 86_400_000
 
-/** Makes players makers of a game. */
-async function join(owner: Client, game: { id: string }, makers: readonly PlayerClient[], role = 'maker') {
-  const { body } = await owner.post(`/api/games/${game.id}/invitations`, { role })
-  for (const maker of makers) await maker.submit(new URL(body.url).pathname, {})
-}
-
 async function team(t: Test, options: Parameters<typeof startPlatform>[1] = {}) {
   const platform = await startPlatform(t, options)
   const owner = await platform.signUp({ name: 'Olu' })
   const maker = await platform.signUp({ name: 'Mae' })
   const other = await platform.signUp({ name: 'Ned' })
   const game = await platform.game(owner, { title: 'Duo' })
-  await join(owner, game, [maker, other])
+  await join(owner, game, 'maker', [maker, other])
   const path = `/api/games/${game.id}/transfer`
   const offer = (to: PlayerClient = maker) => owner.post(path, { playerId: to.id })
   const ownerIs = async () =>
@@ -116,7 +112,7 @@ t.test('an offer that cannot be made or accepted says why in a sentence, and cha
   const { platform, app, owner, maker, other, game, path, offer, ownerIs } = await team(t)
   const stranger = await platform.signUp()
   const tester = await platform.signUp()
-  await join(owner, game, [tester], 'tester')
+  await join(owner, game, 'tester', [tester])
   const refused = async (asked: Promise<unknown>, status: number, code: string, sentence: RegExp) => {
     t.match(await asked, { status, body: { error: { code, message: sentence } } }, String(sentence))
     t.equal(await ownerIs(), 'Olu')
@@ -198,6 +194,38 @@ t.test('the quotas of the new owner decide, and nothing is changed when they ref
   t.equal((await maker.post(`${path}/accept`)).status, 204)
   t.same(await countsOf(platform, maker), before)
   await assertCountsHold(t, app)
+})
+
+t.test('the transaction of a transfer reads only what came after the count before it', async (t) => {
+  for (const change of ['nothing', 'a deploy', 'a removal'] as const) {
+    const { platform, app, owner, maker, game, path, offer } = await team(t)
+    const program = await platform.program(owner)
+    const first = await deploy(platform, program, game.id, build('one'))
+    const second = await deploy(platform, program, game.id, { ...build('one'), 'more.js': 'more' })
+    await offer()
+    const kind = app.quotas.kinds.get('deploys') as StoredKind
+    /** The deploys that each count has read. */
+    const counts: (string | undefined)[][] = []
+    const ofGame = kind.ofGame?.bind(kind)
+    kind.ofGame = async function* (em, gameId, known) {
+      const read: (string | undefined)[] = []
+      counts.push(read)
+      for await (const thing of ofGame?.(em, gameId, known) ?? []) {
+        read.push(thing.id)
+        yield thing
+      }
+      if (counts.length > 1) return
+      if (change === 'a deploy') await deploy(platform, program, game.id, build('three'))
+      if (change === 'a removal') t.equal((await owner.delete(`/api/deploy/${first.deployId}`)).status, 204)
+    }
+    t.equal((await maker.post(`${path}/accept`)).status, 204)
+    const both = [first.deployId, second.deployId]
+    t.same(counts[0], both, 'before the transaction')
+    const live = (await app.games.get(game.id)).liveDeployId
+    t.same(counts[1], { nothing: [], 'a deploy': [live], 'a removal': [second.deployId] }[change], change)
+    t.same((await countsOf(platform, owner)).deploys ?? 0, 0)
+    await assertCountsHold(t, app, change)
+  }
 })
 
 async function atOnce(t: Test, options: Parameters<typeof startPlatform>[1] = {}) {

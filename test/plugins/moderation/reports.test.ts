@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { exportOf } from '../../kit/exports.ts'
 import { Client } from '../../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
+import { join } from '../../kit/team.ts'
 import { form } from '../assets/kit.ts'
 import { sheet } from '../assets/models.ts'
 import { openModeration } from './kit.ts'
@@ -43,8 +44,7 @@ t.test('nobody reports what they cannot see, or what is their own', async (t) =>
   t.equal((await report(reporter, 'ply_00000000000000000000000000')).status, 404)
   t.match(await report(owner, game.id), { status: 409, body: { error: { code: 'own_thing' } } })
   const maker = await platform.signUp()
-  const { body } = await owner.post(`/api/games/${game.id}/invitations`, { role: 'maker' })
-  await maker.submit(new URL(body.url).pathname, {})
+  await join(owner, game, 'maker', [maker])
   t.match(await report(maker, game.id), { status: 409, body: { error: { code: 'own_thing' } } })
   t.match(await report(owner, owner.id), { status: 409, body: { error: { code: 'own_thing' } } })
   t.match(await report(reporter, game.id, { text: ' ' }), {
@@ -119,8 +119,7 @@ async function followTheGame(t: Test, options: Parameters<typeof openModeration>
   const { platform, moderator, owner, reporter, game, report } = await openModeration(t, options)
   const { app } = platform
   const maker = await platform.signUp({ name: 'Mae' })
-  const { body } = await owner.post(`/api/games/${game.id}/invitations`, { role: 'maker' })
-  await maker.submit(new URL(body.url).pathname, {})
+  await join(owner, game, 'maker', [maker])
   const other = await platform.game(owner, { title: 'Other' })
   const decide = (fields: object) => moderator.post(`/api/admin/reports/${game.id}`, fields)
   await report(reporter, game.id)

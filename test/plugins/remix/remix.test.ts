@@ -4,6 +4,7 @@ import { PROGRAM } from '../../../core/data/audit.ts'
 import { inFull } from '../../kit/extent.ts'
 import { startPlatform } from '../../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
+import { join } from '../../kit/team.ts'
 import { manifestBytes } from '../deploy/build.ts'
 import { deploy } from '../game-edge/kit.ts'
 
@@ -83,9 +84,8 @@ t.test('a player makes a version of a game, which has its files and says where i
 t.test('a version names the owner whom its source has by now', async (t) => {
   const { platform, maker, other, game, remix } = await openPlatform(t)
   t.equal((await platform.program(other).then((program) => program.post(remix, {}))).status, 201)
-  const { body } = await maker.post(`/api/games/${game.id}/invitations`, { role: 'maker' })
   const next = await platform.signUp({ name: 'Nia' })
-  await next.submit(new URL(body.url).pathname, {})
+  await join(maker, game, 'maker', [next])
   await maker.post(`/api/games/${game.id}/transfer`, { playerId: next.id })
   t.equal((await next.post(`/api/games/${game.id}/transfer/accept`)).status, 204)
   const page = async () => (await platform.stranger.get('/games/my-pong')).text

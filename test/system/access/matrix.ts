@@ -226,17 +226,17 @@ GET    /api/blender/health                             200  401  200  200  200  
 GET    /api/blender/v1/capabilities                    200  401  200  200  200  200  200  200  200  200
 GET    /api/blender/v1/jobs                            200  401  200  200  200  200  200  200  200  200
 POST   /api/blender/v1/jobs                            400  401  400  400  400  400  400  400  400  400
-GET    /api/blender/v1/jobs/:id                        200  401  404  404  404  404  404  404  404  404
-POST   /api/blender/v1/jobs/:id/actions                400  401  404  404  404  404  404  404  404  404
-GET    /api/blender/v1/jobs/:id/artifacts              200  401  404  404  404  404  404  404  404  404
+GET    /api/blender/v1/jobs/:id                        200  401  404  404  404  404  404  200  404  404
+POST   /api/blender/v1/jobs/:id/actions                400  401  404  404  404  404  404  400  404  404
+GET    /api/blender/v1/jobs/:id/artifacts              200  401  404  404  404  404  404  200  404  404
 GET    /api/blender/v1/jobs/:id/artifacts/:name        404  401  404  404  404  404  404  404  404  404
-POST   /api/blender/v1/jobs/:id/cancel                 200  401  404  404  404  404  404  404  404  404
-GET    /api/blender/v1/jobs/:id/events                 200  401  404  404  404  404  404  404  404  404
+POST   /api/blender/v1/jobs/:id/cancel                 200  401  404  404  404  404  404  200  404  404
+GET    /api/blender/v1/jobs/:id/events                 200  401  404  404  404  404  404  200  404  404
 GET    /api/blender/v1/library                         200  401  200  200  200  200  200  200  200  200
 GET    /api/blender/v1/library/:id                     200  401  200  200  200  200  200  200  200  200
 GET    /api/blender/v1/templates                       200  401  200  200  200  200  200  200  200  200
 POST   /api/generations                                400  401  400  400  400  400  400  400  400  400
-GET    /api/generations/:id                            200  401  404  404  404  404  404  404  404  404
+GET    /api/generations/:id                            200  401  404  404  404  404  404  200  404  404
 
 # Pages: signing in
 GET    /.well-known/oauth-authorization-server         200  200  200  200  200  200  200  200  200  200
@@ -320,6 +320,7 @@ GET    /games/:slug/card.png                           404  404  404  404  404  
 GET    /games/:slug/code                               200  303  404  404  404  404  404  200  404  404
 GET    /games/:slug/code/preview                       303  303  404  404  404  404  404  303  404  404
 GET    /games/:slug/assets                             200  303  404  404  404  404  404  200  404  404
+GET    /games/:slug/blender                            200  303  404  404  404  404  404  200  404  404
 GET    /games/:slug/deploys                            200  303  404  404  404  404  404  200  404  404
 POST   /games/:slug/deploys                            400  303  404  404  404  404  404  400  404  404
 POST   /games/:slug/deploys/:deployId/delete           409  303  404  404  404  404  404  409  404  404
@@ -394,11 +395,11 @@ GET    /assets/mine                                    200  303  200  200  200  
 GET    /assets/new                                     200  303  200  200  200  200  200  200  200  200
 POST   /assets/new                                     400  303  400  400  400  400  400  400  400  400
 GET    /blender                                        200  303  200  200  200  200  200  200  200  200
-GET    /blender/jobs/:id                               200  303  404  404  404  404  404  404  404  404
-POST   /blender/jobs/:id/cancel                        303  303  404  404  404  404  404  404  404  404
-GET    /blender/jobs/:id/events                        200  303  404  404  404  404  404  404  404  404
+GET    /blender/jobs/:id                               200  303  404  404  404  404  404  200  404  404
+POST   /blender/jobs/:id/cancel                        303  303  404  404  404  404  404  303  404  404
+GET    /blender/jobs/:id/events                        200  303  404  404  404  404  404  200  404  404
 GET    /blender/jobs/:id/files/:name                   404  303  404  404  404  404  404  404  404  404
-POST   /blender/jobs/:id/revise                        400  303  404  404  404  404  404  404  404  404
+POST   /blender/jobs/:id/revise                        400  303  404  404  404  404  404  400  404  404
 GET    /blender/new                                    200  303  200  200  200  200  200  200  200  200
 POST   /blender/new                                    400  303  400  400  400  400  400  400  400  400
 GET    /credits                                        200  303  200  200  200  200  200  200  200  200

@@ -137,6 +137,7 @@ export class World {
       '/api/assets?owner=me',
       `/api/assets?gameId=${owner.game.id}`,
       '/api/blender/v1/jobs',
+      `/api/blender/v1/jobs?gameId=${owner.game.id}`,
       `/api/games/${owner.game.id}/deploys`,
       `/api/games/${owner.game.id}/domains`,
       '/api/auth/session',
@@ -211,7 +212,7 @@ async function settleWith(
   const { body: token } = await player.post('/api/tokens', { label: titled('Token'), scopes: ['games:read'] })
   const application = await registerApp(platform, player)
   const [session] = await app.identity.sessions.list(player.id)
-  const made = needs(/game|approval|deploy|jam|domain|asset|\/service\//)
+  const made = needs(/game|approval|deploy|jam|domain|asset|blender|generation|\/service\//)
     ? await publish(platform, program, { titled })
     : NO_GAME
   return {
@@ -225,7 +226,7 @@ async function settleWith(
     assetId: needs(/asset/)
       ? await upload(platform, player, { model, titled, gameId: made.game.id, isPrepared: path === undefined })
       : NOWHERE,
-    ...(needs(/blender|generation/) ? await make(platform, player, titled) : NO_JOBS),
+    ...(needs(/blender|generation/) ? await make(platform, player, { titled, gameId: made.game.id }) : NO_JOBS),
   }
 }
 
@@ -288,10 +289,10 @@ async function upload(
 }
 
 /** A job that is over, and a generation whose job waits. */
-async function make({ app }: Platform, player: PlayerClient, titled: Titled) {
-  const { id: jobId } = await app.blender.submit(player.id, { name: titled('Job'), template: 'prop' })
+async function make({ app }: Platform, player: PlayerClient, { titled, gameId }: { titled: Titled; gameId: string }) {
+  const { id: jobId } = await app.blender.submit(player.id, { name: titled('Job'), template: 'prop', gameId })
   await app.blender.cancel(player.id, jobId)
-  const making = { provider: 'blender', name: titled('Generation'), template: 'prop' }
+  const making = { provider: 'blender', name: titled('Generation'), template: 'prop', gameId }
   return { jobId, generationId: (await app.generatedAssets.start(player.id, making)).id }
 }
 
