@@ -1,4 +1,5 @@
 import { Button, CodeBlock, Field, Form, html, QrPicture, Section, Steps, type View } from '../../core/pages/index.ts'
+import { ProofOfWork } from '../oauth-idp/index.ts'
 
 export interface JoinProps {
   siteName: string
@@ -9,6 +10,8 @@ export interface JoinProps {
   qr: { width: number; path: string }
   signedIn: boolean
   guests: boolean
+  /** Whether a guest needs a proof of work. */
+  needsWork: boolean
   signUpIsOpen: boolean
   /** Whether devices must trust a certificate first. */
   certificate: boolean
@@ -42,7 +45,7 @@ const Poster = ({ siteName, address, alias, qr, certificate }: JoinProps): View 
     </section>`
 }
 
-function playing({ guests, signedIn, signUpIsOpen, alias, certificate }: JoinProps) {
+function playing({ guests, needsWork, signedIn, signUpIsOpen, alias, certificate }: JoinProps) {
   const steps = [
     {
       title: 'Join the network',
@@ -60,6 +63,7 @@ function playing({ guests, signedIn, signUpIsOpen, alias, certificate }: JoinPro
             body: html`<${Form} action="/guest" submit="Play as a guest">
               <input type="hidden" name="returnTo" value="/" />
               <${Field} label="Name" name="name" id="join-name" required maxlength=${60} autocomplete="nickname" />
+              ${needsWork && html`<${ProofOfWork} />`}
             <//>`,
           }
         : {

@@ -23,6 +23,7 @@ const file = { config: { auth: 'none' }, constraints } as const
 export const pages: Routes = async (app) => {
   const { lan } = app.config
   const { portal, secure } = app.origins
+  const { players, signUp } = app.identity
   const { host, port } = new URL(portal)
   const plain = portal.replace(/^https:/, 'http:')
   const alias = lan.enabled ? `${lan.name}.local${port && `:${port}`}` : null
@@ -37,14 +38,16 @@ export const pages: Routes = async (app) => {
       current: '/join',
       description: `How to come in: ${host}`,
       user: request.principal?.viewer,
+      scripts: request.principal === null && signUp.takesGuests ? signUp.challenge.scripts : [],
       body: JoinPage({
         siteName: app.site.name,
         address: portal,
         alias,
         qr: await qr,
         signedIn: request.principal !== null,
-        guests: app.identity.signUp.takesGuests,
-        signUpIsOpen: app.identity.players.signUpIsOpen,
+        guests: signUp.takesGuests,
+        needsWork: signUp.challenge.isRequired,
+        signUpIsOpen: players.signUpIsOpen,
         certificate: app.localAuthority !== null,
       }),
     })

@@ -76,6 +76,7 @@ export {
   type SharedItem,
   undecided,
 } from './players/shared-content.ts'
+export { ProofOfWork } from './players/sign-in-page.ts'
 export { SettingsHeader } from './settings/header.ts'
 
 declare module 'fastify' {

@@ -95,8 +95,28 @@ export async function holdOwners(
   if (ids.length === 0) return new Map()
   const rows = await em.execute<{ id: string; ownerId: string }[]>(
     `select id, owner_id as "ownerId" from games where id in (${ids.map(() => '?').join(', ')})
-     order by id${dialect === 'postgres' ? ' for key share' : ''}`,
+     order by id${keyShare(dialect)}`,
     ids,
   )
   return new Map(rows.map(({ id, ownerId }) => [id, ownerId]))
 }
+
+/**
+ * Keeps the owners of all games of a player, also of deleted ones, until the caller's transaction ends.
+ *
+ * @param alsoId another game, which may belong to somebody else by now
+ */
+export async function holdGamesOf(
+  em: SqlEntityManager,
+  { dialect }: Pick<GamesParts['db'], 'dialect'>,
+  ownerId: string,
+  alsoId = '',
+): Promise<void> {
+  if (dialect !== 'postgres') return
+  await em.execute(`select id from games where owner_id = ? or id = ? order by id${keyShare(dialect)}`, [
+    ownerId,
+    alsoId,
+  ])
+}
+
+const keyShare = (dialect: GamesParts['db']['dialect']): string => (dialect === 'postgres' ? ' for key share' : '')

@@ -5,7 +5,7 @@ import { markOnce } from '../../../core/data/consume-once.ts'
 import { InvalidRequest, NotFound } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
 import { PLATFORM } from '../../../core/jobs/jobs.ts'
-import { holdOwners } from '../../games/index.ts'
+import { holdGamesOf, holdOwners } from '../../games/index.ts'
 import { ReportDecision, ReportRow } from '../entities.ts'
 import { ChangedSince, MessageSent, NothingOpen, OwnCase, TargetGone, UndoneAlready } from '../errors.ts'
 import { type Decision, type DecisionAction, MESSAGE_LENGTH } from '../schemas.ts'
@@ -98,6 +98,7 @@ export class Decisions {
     if (isOwnCase(by, before.ownerId, await targets.find(ref))) throw new OwnCase()
     if (before.undoneAt) throw new UndoneAlready()
     const { announce, reports } = await db.transaction(async (em) => {
+      await this.#hold(em, before.action, { ref, ownerId: before.changed ? (before.ownerId ?? null) : null })
       const isMessage = before.action === 'write'
       const open = { id: decisionId, undoneAt: null, ...(isMessage ? { toldAt: null } : {}) }
       if (!(await markOnce(em, ReportDecision, open, { undoneAt: clock.now() })))
@@ -131,6 +132,26 @@ export class Decisions {
     return action === 'disable' && !(await this.#administration.isDisabledIn(em, target.ownerId))
   }
 
+  /**
+   * Locks what a decision changes before its reports: an account and its games, or a game or asset. Transactions that give
+   * a game another owner lock in this order too, so that none of them waits for another in a circle.
+   *
+   * @param options.ownerId null when the decision changes neither the target nor the account
+   */
+  async #hold(
+    em: SqlEntityManager,
+    action: DecisionAction,
+    { ref, ownerId }: { ref: TargetRef; ownerId: string | null },
+  ): Promise<void> {
+    const { db, targets } = this.#parts
+    const gameId = ref.kind === 'game' ? ref.id : undefined
+    if (ownerId !== null && action === 'suspend') await targets.causeIn(em, ref)
+    else if (ownerId !== null && action === 'disable') {
+      await this.#administration.isDisabledIn(em, ownerId)
+      await holdGamesOf(em, db, ownerId, gameId)
+    } else if (gameId !== undefined) await holdOwners(em, db, [gameId])
+  }
+
   async #decideIn(
     em: SqlEntityManager,
     {
@@ -158,8 +179,7 @@ export class Decisions {
         { ...where, state: 'open' },
         { state: action === 'dismiss' ? 'dismissed' : 'upheld', openKey: null, decisionId: id, decidedAt: at },
       )
-    // The game's row comes before its reports, as in the transaction that gives it another owner.
-    if (ref.kind === 'game') await holdOwners(em, this.#parts.db, [ref.id])
+    await this.#hold(em, action, { ref, ownerId: target && ownerId })
     const about = { targetId: ref.id }
     const count = action === 'write' ? await em.count(ReportRow, { ...about, state: 'open' }) : await close(about)
     // Of two people who decide at once, the second finds nothing open, and changes nothing.

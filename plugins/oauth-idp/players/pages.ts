@@ -60,7 +60,6 @@ const invitationIn = (text: string): string => /\/invite\/([\w-]{1,100})/.exec(t
 export const playerPages: Routes = async (app) => {
   const { players, passwords, passkeys, sessions, setup, signUp, upstream, waysBack, config } = app.identity
   const { portal } = app.origins
-  const workScripts = signUp.challenge.isRequired ? ['sign-up-work.js'] : []
 
   app.get('/sign-in', { ...looks, schema: { querystring: PageQuery } }, async (request, reply) => {
     const returnTo = returnPath(request.query.returnTo, portal)
@@ -189,7 +188,7 @@ export const playerPages: Routes = async (app) => {
       title: 'Sign in',
       current: '/sign-in',
       narrow: true,
-      scripts: ['passkeys.js', ...(signUp.takesGuests ? workScripts : [])],
+      scripts: ['passkeys.js', ...(signUp.takesGuests ? signUp.challenge.scripts : [])],
       status: problem?.status ?? 200,
       flash: message ? { message } : null,
       body: SignInPage({
@@ -212,7 +211,7 @@ export const playerPages: Routes = async (app) => {
       title: invitation ? 'Sign up by invitation' : 'Sign up',
       current: '/sign-up',
       narrow: true,
-      scripts: invitation ? [] : workScripts,
+      scripts: invitation ? [] : signUp.challenge.scripts,
       status: form.problem?.status ?? (signUpIsOpen ? 200 : 403),
       body: SignUpPage({
         ...form,

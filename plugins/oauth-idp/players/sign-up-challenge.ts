@@ -59,6 +59,11 @@ export class SignUpChallenge {
     return this.#context.signUpChallenge === 'work'
   }
 
+  /** The scripts of a page whose form makes a new account or guest. The form has `ProofOfWork` in it. */
+  get scripts(): string[] {
+    return this.isRequired ? ['sign-up-work.js'] : []
+  }
+
   /**
    * Creates a challenge. It takes the server one attempt.
    *

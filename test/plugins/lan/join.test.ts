@@ -18,6 +18,21 @@ t.test('/join shows the address, its QR code, and what to do next', async (t) =>
   t.notMatch(text, /style="|unsafe-inline/)
 })
 
+t.test('a guest from /join gives a proof of work where one is required', async (t) => {
+  const config = { ...LAN, auth: { signUpChallenge: 'work' } }
+  const { app, stranger } = await startPlatform(t, { config: { portal: { url: 'http://localhost:8080' }, ...config } })
+  const { text } = await stranger.get('/join')
+  t.match(text, /action="\/guest"[\s\S]*?<input type="hidden" name="work" data-work[\s\S]*?<\/form>/)
+  t.match(text, /<script[^>]+sign-up-work/)
+  t.match(await stranger.submit('/guest', { name: 'Gus', returnTo: '/' }), { status: 403, text: /Just playing\?/ })
+  t.equal((await app.db.query('select id from players')).length, 0, 'no guest without one')
+})
+
+t.test('where none is required, /join has no script for it', async (t) => {
+  const { stranger } = await startPlatform(t, { config: LAN })
+  t.notMatch((await stranger.get('/join')).text, /data-work|sign-up-work/)
+})
+
 t.test('the announced name leads to the one address, page or not, and nowhere else', async (t) => {
   const { stranger } = await startPlatform(t, { config: LAN })
   const host = 'yard.local:8080'

@@ -23,6 +23,17 @@ const COUNTER = `
 /** The same script, which takes so long for each message that some wait when the server stops. */
 const SLOW_COUNTER = COUNTER.replace('{ if (type', '{ for (let at = 0; at < 100_000; at++); if (type')
 
+/** A script that says something with each snapshot: also with the one for which the server waits at its end. */
+const LAST_WORDS = `
+  let count = 0
+  export const settings = { relay: true }
+  export function message(room, player, type) { room.send('answer', type) }
+  export function snapshot(room) {
+    room.send('count', ++count)
+    return count
+  }
+  export const restore = (room, data) => { count = data }`
+
 /** A game at an address behind which servers come and go. */
 async function startGame(t: Test, bus: 'local' | 'ipc') {
   const network = await startFaultyNetwork(t)
@@ -143,6 +154,32 @@ for (const bus of ['local', 'ipc'] as const) {
     const numbers = [first, second].map(({ messages }) => messages.filter((message) => typeof message === 'number'))
     t.same(numbers, [counts, counts])
     t.same([first.events, second.events], [['missed false, dropped 0'], ['missed false, dropped 0']])
+  })
+}
+
+for (const bus of ['local', 'ipc'] as const) {
+  t.test(`${bus}: what a script says last is delivered once`, async (t) => {
+    const { platform, owner, game, enter, restart } = await startGame(t, bus)
+    await deployScript(platform, owner, game.id, LAST_WORDS)
+    const [ada, bob] = [await enter(await platform.signUp(), 'lobby'), await enter(await platform.signUp(), 'lobby')]
+    await until(() => ada.players.length === 2)
+    const heard = [ada, bob].map(record)
+    const answered = (type: string) => until(() => heard.every(({ messages }) => messages.includes(type)))
+    ada.send('first')
+    await answered('first')
+    await restart(platform, { isCrash: false })
+    ada.send('second')
+    await answered('second')
+    for (const { messages, events } of heard) {
+      const counts = messages.filter((message) => typeof message === 'number')
+      // The first of them may have been before the player came in.
+      const from = counts[0] as number
+      t.same(
+        counts,
+        Array.from(counts, (_, at) => from + at),
+      )
+      t.same(events, ['missed false, dropped 0'])
+    }
   })
 }
 
