@@ -103,6 +103,8 @@ export class HandOver implements SharedContent {
     if (owner && !owner.disabled) throw new OwnerActive()
     const tallies = await quotas.readGame(game.id)
     const announce = await db.transaction(async (em) => {
+      // Somebody may have enabled the account since.
+      if (owner && !(await identity.administration.isDisabledIn(em, owner.id))) throw new OwnerActive()
       await this.#context.suspensions.leaveAccountIn(em, game.id)
       return this.#context.members.hold(em, game.id, async (_em, held) => {
         if (held.row.ownerId !== game.ownerId) throw new NotFound('game')

@@ -15,6 +15,7 @@ import {
   Timestamp,
   type View,
 } from '../../../core/pages/index.ts'
+import { ProofOfWork } from '../../oauth-idp/index.ts'
 import { pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
 import { isNew, type ReceivedInvitation } from './invitations.ts'
@@ -42,6 +43,7 @@ export const invitationPages: Routes = async (app) => {
       user: viewer,
       narrow: true,
       head: html`<meta name="robots" content="noindex" />`,
+      scripts: !viewer && signUp.takesGuests ? signUp.challenge.scripts : [],
       body: invitationPage({
         game,
         from: owner?.name ?? 'Somebody',
@@ -51,7 +53,11 @@ export const invitationPages: Routes = async (app) => {
         isPersonal: row.playerId !== null,
         visitor: viewer
           ? null
-          : { signUpIsOpen: players.signUpIsOpen, guests: signUp.takesGuests && !signUp.challenge.isRequired },
+          : {
+              signUpIsOpen: players.signUpIsOpen,
+              guests: signUp.takesGuests,
+              needsWork: signUp.challenge.isRequired,
+            },
       }),
     })
   })
@@ -103,6 +109,8 @@ interface VisitorOptions {
   signUpIsOpen: boolean
   /** Whether a name alone is enough. */
   guests: boolean
+  /** Whether a guest needs a proof of work. */
+  needsWork: boolean
 }
 
 function invitationPage({ game, from, role, before, action, isPersonal, visitor }: InvitationProps): View {
@@ -123,7 +131,7 @@ function invitationPage({ game, from, role, before, action, isPersonal, visitor 
 }
 
 /** Every way leads back to the invitation, which is then accepted with one press. */
-function waysIn(path: string, { signUpIsOpen, guests }: VisitorOptions): View {
+function waysIn(path: string, { signUpIsOpen, guests, needsWork }: VisitorOptions): View {
   const way = (page: string) => `${page}?returnTo=${encodeURIComponent(path)}`
   return html`
     <div class="row">
@@ -136,6 +144,7 @@ function waysIn(path: string, { signUpIsOpen, guests }: VisitorOptions): View {
         <${Form} action="/guest" submit="Go on as a guest" kind="plain">
           <input type="hidden" name="returnTo" value=${path} />
           <${Field} label="Name" name="name" required maxlength=${60} autocomplete="nickname" />
+          ${needsWork && html`<${ProofOfWork} />`}
         <//>
       <//>`
     }`

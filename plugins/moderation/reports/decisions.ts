@@ -60,7 +60,7 @@ export class Decisions {
    *
    * @param message the text for the owner
    * @throws NotFound, NothingOpen, OwnCase, TargetGone, InvalidRequest, LastAdmin; Forbidden when a moderator disables
-   *   staff
+   *   staff; ChangedSince when the game gets another owner at this moment
    */
   async decide(
     targetId: string,
@@ -180,6 +180,11 @@ export class Decisions {
         { state: action === 'dismiss' ? 'dismissed' : 'upheld', openKey: null, decisionId: id, decidedAt: at },
       )
     await this.#hold(em, action, { ref, ownerId: target && ownerId })
+    if (target && ref.kind === 'game') {
+      const owners = await holdOwners(em, this.#parts.db, [ref.id])
+      // Somebody else owns the game since it was found, and the decision would be about the former owner.
+      if ((owners.get(ref.id) ?? ownerId) !== ownerId) throw new ChangedSince()
+    }
     const about = { targetId: ref.id }
     const count = action === 'write' ? await em.count(ReportRow, { ...about, state: 'open' }) : await close(about)
     // Of two people who decide at once, the second finds nothing open, and changes nothing.

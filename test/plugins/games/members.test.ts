@@ -259,6 +259,20 @@ t.test('a visitor who opens a link comes in with an account or a name, and then 
   ])
 })
 
+t.test('a visitor with a link gives a proof of work where guests need one', async (t) => {
+  const platform = await startPlatform(t, {
+    only: ['oauth-idp', 'tokens', 'quotas', 'games'],
+    config: { auth: { guests: true, signUpChallenge: 'work' } },
+  })
+  const owner = await platform.admin()
+  const { path } = await join(owner, await platform.game(owner, { title: 'Secret' }), 'maker', [])
+  const { text } = await platform.stranger.get(path)
+  t.match(text, /action="\/guest"[\s\S]*?<input type="hidden" name="work" data-work[\s\S]*?<\/form>/)
+  t.match(text, /<script[^>]+sign-up-work/)
+  t.equal((await platform.stranger.submit('/guest', { name: 'Gus', returnTo: path })).status, 403)
+  t.notMatch((await owner.get(path)).text, /sign-up-work/, 'a player needs none')
+})
+
 t.test('a maker is not told how much the owner stores', async (t) => {
   const platform = await startPlatform(t, { config: { limits: { storageBytesPerPlayer: 1000 } } })
   const [owner, maker] = [await platform.signUp(), await platform.signUp()]

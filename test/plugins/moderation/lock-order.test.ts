@@ -4,6 +4,7 @@ import pg from 'pg'
 import t, { type Test } from 'tap'
 import type { PlayerClient } from '../../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
+import { join } from '../../kit/team.ts'
 import { until } from '../../kit/until.ts'
 import { openModeration } from './kit.ts'
 
@@ -14,8 +15,7 @@ async function start(t: Test) {
   const world = await openModeration(t, { config })
   const { platform, owner, reporter, game, report } = world
   const maker = await platform.signUp({ name: 'Mae' })
-  const invited = await owner.post(`/api/games/${game.id}/invitations`, { role: 'maker' })
-  await maker.submit(new URL(invited.body.url).pathname, {})
+  await join(owner, game, 'maker', [maker])
   await report(reporter, game.id)
   await report(reporter, owner.id)
   const connect = async () => {
@@ -46,7 +46,7 @@ async function start(t: Test) {
     await client.query('commit')
     return Promise.all(answers)
   }
-  return { ...world, maker, race }
+  return { ...world, app: platform.app, maker, race }
 }
 
 /** Makes whoever disables or enables an account wait, and none who is only asked about. */
@@ -95,4 +95,28 @@ t.test('a dismissal is undone while a maker accepts the game', needsPostgres, as
   t.match(accepted, { status: 204 })
   t.same(await states(), ['open', 'open'])
   t.equal((await platform.app.games.get(game.id)).ownerId, maker.id)
+})
+
+t.test('a decision is not about who owned the game before', needsPostgres, async (t) => {
+  const { app, moderator, owner, maker, game, race, states } = await start(t)
+  const hold = `select id from games where id = '${game.id}' for update;
+    update games set owner_id = '${maker.id}' where id = '${game.id}'`
+  for (const action of ['disable', 'suspend', 'dismiss']) {
+    const [decided] = await race(hold, [() => decide(moderator, game.id, action)])
+    t.match(decided, { status: 409, body: { error: { code: 'changed_since' } } }, action)
+    await app.db.execute('update games set owner_id = ? where id = ?', [owner.id, game.id])
+  }
+  t.same(await states(), ['open', 'open'])
+  for (const { id } of [owner, maker]) t.equal((await app.identity.players.find(id))?.disabled, false)
+  t.equal((await app.games.get(game.id)).suspended, null)
+})
+
+t.test('the staff hand over no game whose owner is enabled at that moment', needsPostgres, async (t) => {
+  const { app, admin, owner, maker, game, race } = await start(t)
+  await app.identity.administration.setDisabled(owner.id, true, { withContent: true })
+  const hold = `select id from players where id = '${owner.id}' for update;
+    update players set disabled = false where id = '${owner.id}'`
+  const [given] = await race(hold, [() => admin.submit(`/admin/games/${game.id}/hand-over`, { maker: maker.id })])
+  t.match(given, { status: 409, text: /The account of the owner is not disabled/ })
+  t.equal((await app.games.get(game.id)).ownerId, owner.id)
 })
