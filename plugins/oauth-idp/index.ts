@@ -72,6 +72,7 @@ export {
   DELETED,
   type Decisions,
   notTaken,
+  type Settlement,
   type SharedContent,
   type SharedItem,
   undecided,

@@ -7,10 +7,12 @@ import {
   DELETED,
   type Decisions,
   notTaken,
+  type Settlement,
   type SharedContent,
   type SharedItem,
   undecided,
 } from '../../oauth-idp/index.ts'
+import type { ReadTallies } from '../../quotas/index.ts'
 import { recordActivity } from '../activity/record.ts'
 import { MakerDisabled, NotAMaker, OwnerActive } from '../errors.ts'
 import type { GameLookup, GamesParts } from '../game-lookup.ts'
@@ -19,7 +21,13 @@ import type { HeldGame, Members } from './members.ts'
 import type { Ownership } from './ownership.ts'
 import type { Person } from './schemas.ts'
 
-type GiveOptions = Pick<Parameters<Ownership['change']>[3], 'by' | 'tallies'> & { stays: boolean }
+interface GiveOptions {
+  by: Actor
+  /** Whether the former owner makes the game from now on. */
+  stays: boolean
+  /** What `quotas.readGame` has read before the transaction. */
+  tallies: ReadTallies | undefined
+}
 
 interface HandOverContext {
   members: Members
@@ -62,24 +70,33 @@ export class HandOver implements SharedContent {
     return [...items.values()]
   }
 
-  /** Hands over the games of a player whose account ends, as that player has decided. @throws as `SharedContent` */
-  async settle(em: SqlEntityManager, playerId: string, decisions: Decisions | null): Promise<() => Promise<unknown>> {
+  /** Hands over the games of a player whose account ends, as that player has decided. */
+  async prepare(playerId: string, decisions: Decisions | null): Promise<Settlement> {
+    const { db, quotas } = this.#parts
+    const tallies = new Map<string, ReadTallies>()
+    for (const { id } of decisions ? await sharedGamesOf(db.em(), playerId) : []) {
+      if ((decisions?.get(id) ?? DELETED) !== DELETED) tallies.set(id, await quotas.readGame(id))
+    }
+    return (em) => this.#settle(em, playerId, decisions, tallies)
+  }
+
+  async #settle(
+    em: SqlEntityManager,
+    playerId: string,
+    decisions: Decisions | null,
+    tallies: ReadonlyMap<string, ReadTallies>,
+  ): Promise<() => Promise<unknown>> {
     const announcements: (() => Promise<unknown>)[] = []
     const open: { id: string; title: string }[] = []
-    const games = await em.execute<{ id: string; title: string }[]>(
-      `select id, title from games where owner_id = ? and deleted_at is null and exists
-         (select 1 from game_members m join players p on p.id = m.player_id
-          where m.game_id = games.id and m.role = 'maker') order by id`,
-      [playerId],
-    )
-    for (const game of decisions ? games : []) {
+    for (const game of decisions ? await sharedGamesOf(em, playerId) : []) {
       const decision = decisions?.get(game.id)
       if (decision === undefined) open.push(game)
       else if (decision !== DELETED && open.length === 0) {
+        const by = { id: playerId, role: 'player' } as const
         const done = await this.#context.members
           .hold(em, game.id, (_em, held) => {
             if (held.row.suspendedAt) throw new Conflict(`${game.title} is suspended.`)
-            return this.#give(em, held, decision, { by: { id: playerId, role: 'player' }, stays: false })
+            return this.#give(em, held, decision, { by, stays: false, tallies: tallies.get(game.id) })
           })
           .catch((error: unknown) => {
             throw isPlatformError(error) ? notTaken(game, error.message) : error
@@ -145,4 +162,14 @@ export class HandOver implements SharedContent {
     const { id, slug } = row
     return () => this.#context.ownership.announce({ id, slug }, apps)
   }
+}
+
+/** Lists the games of a player that others make. */
+function sharedGamesOf(em: SqlEntityManager, playerId: string): Promise<{ id: string; title: string }[]> {
+  return em.execute<{ id: string; title: string }[]>(
+    `select id, title from games where owner_id = ? and deleted_at is null and exists
+       (select 1 from game_members m join players p on p.id = m.player_id
+        where m.game_id = games.id and m.role = 'maker') order by id`,
+    [playerId],
+  )
 }

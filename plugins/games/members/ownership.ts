@@ -20,7 +20,7 @@ interface ChangeOptions {
   /** Whether the former owner makes the game from now on. */
   stays?: boolean
   /** What `quotas.readGame` has read before the transaction. */
-  tallies?: ReadTallies
+  tallies?: ReadTallies | undefined
 }
 
 type ChangedApps = Awaited<ReturnType<typeof transferAppsOfGame>>

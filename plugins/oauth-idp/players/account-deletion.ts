@@ -15,7 +15,7 @@ import { lockAccount, lockAdmins } from './caller-check.ts'
 import { DataExport } from './data-export.ts'
 import { OneTimeToken, PlayerRow } from './entities.ts'
 import type { Players } from './players.ts'
-import type { Decisions, SharedContent, SharedItem } from './shared-content.ts'
+import type { Decisions, Settlement, SharedContent, SharedItem } from './shared-content.ts'
 
 interface AccountDeletionContext {
   db: Database
@@ -97,13 +97,15 @@ export class AccountDeletion {
    */
   async remove(playerId: string, { condition, decisions = new Map() }: DeletionOptions = {}): Promise<void> {
     const { db, events, players, apps, avatars } = this.#context
+    const settlements: Settlement[] = []
+    for (const shared of this.shared) settlements.push(await shared.prepare(playerId, decisions))
     const remove = async (em: SqlEntityManager) => {
       if (condition && !(await condition(em))) return null
       const admins = await lockAdmins(em, db)
       if (admins.length === 1 && admins[0] === playerId) throw new LastAdmin()
       await lockAccount(em, db, playerId)
       const announcements: (() => Promise<unknown>)[] = []
-      for (const shared of this.shared) announcements.push(await shared.settle(em, playerId, decisions))
+      for (const settle of settlements) announcements.push(await settle(em))
       await players.endAccess(em, playerId)
       for (const entity of [Consent, OneTimeToken, Passkey, UpstreamAccount]) {
         await em.nativeDelete(entity as typeof Consent, { playerId })

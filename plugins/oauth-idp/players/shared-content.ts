@@ -15,17 +15,23 @@ export type Decisions = ReadonlyMap<string, string>
 /** Decides that a shared item is deleted with the account. */
 export const DELETED = 'delete'
 
+/**
+ * Hands over what is decided so, in the transaction that ends the account. Everything else is deleted by the cleanups.
+ *
+ * @returns a function that notifies every node; it is called after the transaction
+ * @throws InvalidRequest from `undecided` or `notTaken`; then nothing is changed
+ */
+export type Settlement = (em: SqlEntityManager) => Promise<() => Promise<unknown>>
+
 /** The shared content of a plugin. A player whose account ends decides about each. */
 export interface SharedContent {
   of(playerId: string): Promise<SharedItem[]>
   /**
-   * Hands over what is decided so, in the transaction that ends the account. Everything else is deleted by the cleanups.
+   * Reads what takes long to read before the transaction that ends the account: on SQLite nobody else writes during it.
    *
    * @param decisions null when nobody can decide: then all is deleted
-   * @returns a function that notifies every node; it is called after the transaction
-   * @throws InvalidRequest from `undecided` or `notTaken`; then nothing is changed
    */
-  settle(em: SqlEntityManager, playerId: string, decisions: Decisions | null): Promise<() => Promise<unknown>>
+  prepare(playerId: string, decisions: Decisions | null): Promise<Settlement>
 }
 
 /** The name of the form's field about a shared item. */

@@ -5,7 +5,7 @@ import { PASSWORD, type PlayerClient, startPlatform } from '../../kit/platform.t
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
 import { join } from '../../kit/team.ts'
 import { build, deploy } from '../deploy/build.ts'
-import { assertCountsHold } from '../quotas/recounting.ts'
+import { assertCountsHold, noteDeployCounts } from '../quotas/recounting.ts'
 
 async function accountEnds(t: Test, options: Parameters<typeof startPlatform>[1] = {}) {
   const platform = await startPlatform(t, options)
@@ -104,6 +104,34 @@ t.test('the staff hand over a game of a disabled owner, and nobody else’s', as
   await app.identity.administration.setDisabled(owner.id, false)
   t.match(await app.games.get(game.id), { suspended: null })
   await assertCountsHold(t, app)
+})
+
+t.test('the transaction of a hand-over reads only the deploys that came after the count before it', async (t) => {
+  for (const way of ['the account ends', 'the account is disabled'] as const) {
+    const platform = await startPlatform(t)
+    const { app } = platform
+    const admin = await platform.admin()
+    const owner = await platform.signUp({ name: 'Olu' })
+    const maker = await platform.signUp({ name: 'Mae' })
+    const game = await platform.game(owner, { title: 'Duo' })
+    await join(owner, game, 'maker', [maker])
+    const program = await platform.program(maker)
+    const before = await deploy(platform, program, game.id, build('before'))
+    if (way === 'the account is disabled')
+      await app.identity.administration.setDisabled(owner.id, true, { withContent: false })
+    let since: string | undefined
+    const counts = noteDeployCounts(app, async () => {
+      since = (await deploy(platform, program, game.id, build('since'))).deployId
+    })
+    const { status } =
+      way === 'the account ends'
+        ? await owner.submit('/settings/delete', { password: PASSWORD, [`shared-${game.id}`]: maker.id })
+        : await admin.submit(`/admin/games/${game.id}/hand-over`, { maker: maker.id })
+    t.equal(status, 303, way)
+    t.same(counts.slice(0, 2), [[before.deployId], [since]], 'before the transaction, and in it')
+    t.equal((await app.games.get(game.id)).ownerId, maker.id)
+    await assertCountsHold(t, app, way)
+  }
 })
 
 /** What a node with an earlier version leaves of an ended account, since it knows no members. */

@@ -1,12 +1,11 @@
 // A game gets another owner: with its deploys, saves and scores, and with everything that counts for the owner.
 import t, { type Test } from 'tap'
-import type { StoredKind } from '../../../plugins/quotas/index.ts'
 import { OwnerQuota } from '../../../plugins/saves/owner-quota.ts'
 import { type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
 import { join } from '../../kit/team.ts'
 import { build, deploy, filesOf } from '../deploy/build.ts'
-import { assertCountsHold } from '../quotas/recounting.ts'
+import { assertCountsHold, noteDeployCounts } from '../quotas/recounting.ts'
 import { enter } from '../saves/kit.ts'
 import { png, sendFile } from './pictures.ts'
 
@@ -203,21 +202,10 @@ t.test('the transaction of a transfer reads only what came after the count befor
     const first = await deploy(platform, program, game.id, build('one'))
     const second = await deploy(platform, program, game.id, { ...build('one'), 'more.js': 'more' })
     await offer()
-    const kind = app.quotas.kinds.get('deploys') as StoredKind
-    /** The deploys that each count has read. */
-    const counts: (string | undefined)[][] = []
-    const ofGame = kind.ofGame?.bind(kind)
-    kind.ofGame = async function* (em, gameId, known) {
-      const read: (string | undefined)[] = []
-      counts.push(read)
-      for await (const thing of ofGame?.(em, gameId, known) ?? []) {
-        read.push(thing.id)
-        yield thing
-      }
-      if (counts.length > 1) return
+    const counts = noteDeployCounts(app, async () => {
       if (change === 'a deploy') await deploy(platform, program, game.id, build('three'))
       if (change === 'a removal') t.equal((await owner.delete(`/api/deploy/${first.deployId}`)).status, 204)
-    }
+    })
     t.equal((await maker.post(`${path}/accept`)).status, 204)
     const both = [first.deployId, second.deployId]
     t.same(counts[0], both, 'before the transaction')
