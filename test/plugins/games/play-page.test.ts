@@ -97,6 +97,16 @@ t.test('the keyboard of the play page belongs to the game', { timeout: timeLimit
   }
 
   const { page } = visitor
+  const isLoaded = page.waitForEvent('requestfinished', (request) => request.url() === `${url}/`)
+  await page.route(/\/play\.[^/]+\.js$/, async (route) => {
+    const loaded = await (await isLoaded).frame()
+    await loaded.waitForLoadState()
+    await route.continue()
+  })
+  await page.goto(game.playUrl)
+  t.ok(await until(() => focused(page, 'IFRAME')), 'also when it has loaded before the script of the page')
+  await page.unrouteAll()
+
   await page.goto(`${platform.portal}/catalog`)
   t.ok(await page.locator('[data-keys]').isVisible(), 'other pages have their shortcuts')
   const { promise: held, resolve: release } = Promise.withResolvers<void>()

@@ -16,8 +16,9 @@ export function giveKeyboardTo(frame: HTMLIFrameElement, { atLoad }: { atLoad: b
   }
   if (atLoad) {
     frame.addEventListener('load', give)
-    // The frame may have loaded before this script.
+    // The frame may have loaded before this script. The window's load event follows that of its initial frames.
     if (document.readyState === 'complete') give()
+    else addEventListener('load', give, { once: true })
   }
   document.addEventListener('keydown', (event) => {
     const { key, ctrlKey, altKey, metaKey } = event
