@@ -124,6 +124,7 @@ function emptyTree(folder: string, fill: (tree: string) => void = () => {}): str
     mkdirSync(join(tree, name), { recursive: true })
   for (const name of ['bin', 'sbin', 'lib', 'lib64']) symlinkSync(`usr/${name}`, join(tree, name))
   writeFileSync(join(tree, 'etc/passwd'), 'root:x:0:0::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n')
+  writeFileSync(join(tree, 'etc/group'), 'root:x:0:\nnogroup:x:65534:\n')
   fill(tree)
   const file = join(folder, 'tree.tar')
   execFileSync('tar', ['-cf', file, '-C', tree, '.'])

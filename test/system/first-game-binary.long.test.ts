@@ -87,7 +87,8 @@ t.test('as an image on a Docker engine: ordinary user, read-only root, data in a
   const engine = await startDocker(t)
   const { docker } = engine
   const slim = libraries.filter((path) => !path.includes('libatomic'))
-  importBase(engine, t, 'debian:12-slim', ['/usr/bin/bash', '/usr/bin/install', ...slim])
+  const programs = ['/usr/bin/bash', '/usr/bin/install', '/usr/sbin/groupadd', '/usr/sbin/useradd']
+  importBase(engine, t, 'debian:12-slim', [...programs, ...slim])
   const context = mkdtempSync(join(tmpdir(), 'gameyard-image-'))
   t.teardown(() => rmSync(context, { recursive: true, force: true }))
   for (const name of ['bin', 'lib']) mkdirSync(join(context, 'out', name), { recursive: true })
