@@ -136,8 +136,15 @@ export default [
   {
     name: 'an owner decides about makers whose accounts have ended',
     in: 'plugins/games',
-    find: 'from game_members m join players p on p.id = m.player_id\n          where m.game_id = games.id',
-    replace: 'from game_members m\n          where m.game_id = games.id',
+    find: 'from game_members m join players p on p.id = m.player_id\n        where m.game_id = games.id',
+    replace: 'from game_members m\n        where m.game_id = games.id',
+    tests: ['plugins/games/hand-over'],
+  },
+  {
+    name: 'the builds of a game are read in the transaction in which the account of its owner ends',
+    in: 'plugins/games',
+    find: 'stays: false, tallies: tallies.get(game.id)',
+    replace: 'stays: false, tallies: undefined',
     tests: ['plugins/games/hand-over'],
   },
   {

@@ -11,5 +11,11 @@ export {
 
 export const DatabaseUnavailable = defineError('database_unavailable', 503, 'The database does not answer.')
 
-/** Another transaction, of this process or another, holds the database for too long. */
-export const DatabaseBusy = defineError('database_busy', 503, '%s')
+/** Other transactions, of this process or another, hold the database for too long. The log has the cause. */
+export class DatabaseBusy extends defineError(
+  'database_busy',
+  503,
+  'The database of this server has too much to write right now. Try again.',
+) {
+  override headers = { 'retry-after': '1' }
+}

@@ -51,6 +51,8 @@ export class SqliteConnections {
   readonly #waitMs: number
   readonly #queue: Array<() => void> = []
   #taken = false
+  /** How often the writing connection has been released. */
+  #released = 0
   readonly #written: KeptStatements
   readonly #read: KeptStatements | null
   readonly #readGroup: ReadGroup | null
@@ -288,6 +290,7 @@ export class SqliteConnections {
       this.#taken = true
       return
     }
+    const before = this.#released
     await new Promise<void>((resolve, reject) => {
       const turn = () => {
         clearTimeout(timer)
@@ -295,12 +298,10 @@ export class SqliteConnections {
       }
       const timer = setTimeout(() => {
         this.#queue.splice(this.#queue.indexOf(turn), 1)
-        reject(
-          new DatabaseBusy(
-            `A transaction has held the database for more than ${this.#waitMs} ms. ` +
-              'Inside a transaction use the entity manager that it passes, and wait for no network.',
-          ),
-        )
+        const advice = 'Inside a transaction use the entity manager that it passes, and wait for no network.'
+        const [who, further] = this.#released === before ? ['A transaction has', ` ${advice}`] : ['Others have', '']
+        const cause = `${who} held the database for more than ${this.#waitMs} ms.${further}`
+        reject(new DatabaseBusy().with({ cause: new Error(cause) }))
       }, this.#waitMs)
       this.#queue.push(turn)
     })
@@ -325,6 +326,7 @@ export class SqliteConnections {
   }
 
   release(): void {
+    this.#released++
     this.#releasedAt = performance.now()
     this.#checkpoints?.noteWrite()
     const next = this.#queue.shift()
@@ -381,7 +383,7 @@ function translated(error: unknown): unknown {
   if (isPlatformError(error)) return error
   const code = codeOf(error)
   if (isBusy(error))
-    return new DatabaseBusy('Another process has held the database for too long.').with({ cause: error })
+    return new DatabaseBusy().with({ cause: new Error('Another process has held the database.', { cause: error }) })
   if (code === 'SQLITE_FULL') return new StorageFull().with({ cause: error })
   if (/^SQLITE_(IOERR|CORRUPT|NOTADB|CANTOPEN|READONLY)/.test(code))
     return new DatabaseUnavailable().with({ cause: error })

@@ -71,7 +71,9 @@ t.test('a write from elsewhere inside a transaction gives up with a reason', asy
     await em.insert(Account, { id: 'a', balance: 1 })
     await t.rejects(db.em().insert(Account, { id: 'b', balance: 1 }), {
       code: 'database_busy',
-      message: /use the entity manager that it passes/,
+      message: /too much to write right now/,
+      headers: { 'retry-after': '1' },
+      cause: { message: /^A transaction has .* use the entity manager that it passes/ },
     })
     await t.rejects(
       db.transaction(async () => {}),
@@ -81,6 +83,18 @@ t.test('a write from elsewhere inside a transaction gives up with a reason', asy
   })
   t.same(await db.query('select id from conformance_accounts'), [{ id: 'a' }])
   t.equal(await db.execute('delete from conformance_accounts'), 1, 'and works again afterwards')
+})
+
+t.test('a write that waits behind several others gives up, and nobody gets advice about transactions', async (t) => {
+  const db = await open(t, 'several.db')
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+  const first = db.transaction(() => begun)
+  const second = db.transaction(() => third.catch(() => {}))
+  const third = db.transaction(async () => {})
+  begin()
+  const cause = { message: 'Others have held the database for more than 1000 ms.' }
+  await t.rejects(third, { code: 'database_busy', cause })
+  await Promise.all([first, second])
 })
 
 t.test('another process that writes for long holds up a write, but not the event loop', async (t) => {
