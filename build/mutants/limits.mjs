@@ -85,6 +85,13 @@ export default [
     tests: ['core/http/limits/address-limit'],
   },
   {
+    name: 'all builds of a game end in one transaction',
+    in: 'plugins/deploy',
+    find: 'app.games.deletion.preparations.push((gameId) => deleteBuilds(app, gameId))',
+    replace: '',
+    tests: ['plugins/deploy/ends-of-builds'],
+  },
+  {
     name: 'any number of deploys of a player wait for their files, if they are announced at once',
     in: 'plugins/deploy',
     find: 'await mustHaveFewOpen(em, ownerId, openDeploysPerPlayer)\n    await em.insert(ManifestRow, { deployId: id',

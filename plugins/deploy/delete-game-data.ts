@@ -1,16 +1,33 @@
 import { LockMode } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
+import type { FastifyInstance } from 'fastify'
 import type { Quotas } from '../quotas/index.ts'
 import { ChangedName, DeployRow, DeployUpload, ManifestRow } from './entities.ts'
-import { COUNTED, releaseStorage } from './stored-bytes.ts'
+import { COUNTED, OVER, releaseStorage } from './stored-bytes.ts'
 
-/** Deletes all data of a permanently deleted game. The next garbage collection removes its bytes. */
-export async function deleteGameData(em: SqlEntityManager, quotas: Quotas, gameId: string): Promise<void> {
-  const deploys = await em.find(
-    DeployRow,
-    { gameId },
-    { fields: ['id', 'state'], lockMode: LockMode.PESSIMISTIC_WRITE },
+/**
+ * Deletes the builds of a permanently deleted game, each in a transaction of its own: on SQLite nobody else writes during
+ * one, and a build of 20,000 files takes a tenth of a second.
+ */
+export async function deleteBuilds(
+  { db, quotas }: Pick<FastifyInstance, 'db' | 'quotas'>,
+  gameId: string,
+): Promise<void> {
+  const deploys = await db.query<{ id: string }>(
+    'select id from deploys where game_id = ? and state not in (?, ?) order by id',
+    [gameId, ...OVER],
   )
+  for (const { id } of deploys) await db.transaction((em) => deleteDeploys(em, quotas, { gameId, id }))
+}
+
+/** Deletes all other data of a permanently deleted game. The next garbage collection removes the bytes of the builds. */
+export async function deleteGameData(em: SqlEntityManager, quotas: Quotas, gameId: string): Promise<void> {
+  await deleteDeploys(em, quotas, { gameId })
+  await em.nativeDelete(ChangedName, { gameId })
+}
+
+async function deleteDeploys(em: SqlEntityManager, quotas: Quotas, which: { gameId: string; id?: string }) {
+  const deploys = await em.find(DeployRow, which, { fields: ['id', 'state'], lockMode: LockMode.PESSIMISTIC_WRITE })
   const counted = deploys.filter(({ state }) => COUNTED.includes(state))
   await releaseStorage(
     em,
@@ -20,8 +37,7 @@ export async function deleteGameData(em: SqlEntityManager, quotas: Quotas, gameI
   const deployId = { $in: deploys.map(({ id }) => id) }
   await em.nativeDelete(DeployUpload, { deployId })
   await em.nativeDelete(ManifestRow, { deployId })
-  await em.nativeDelete(DeployRow, { gameId })
-  await em.nativeDelete(ChangedName, { gameId })
+  await em.nativeDelete(DeployRow, which)
 }
 
 /**

@@ -3,7 +3,7 @@ import { definePlugin } from '../../core/plugin.ts'
 import type {} from '../../drivers/storage/interface.ts'
 import { GarbageCollector } from './blobs/garbage-collector.ts'
 import { Compression } from './compression/compression.ts'
-import { deleteGameData, endOpenDeploys } from './delete-game-data.ts'
+import { deleteBuilds, deleteGameData, endOpenDeploys } from './delete-game-data.ts'
 import { Deploys } from './deploys.ts'
 import { BlobRow, BlobVariant, ChangedName, DeployRow, DeployUpload, ManifestRow, OwnerBlob } from './entities.ts'
 import { exportDeploys } from './export-deploys.ts'
@@ -81,6 +81,7 @@ export default definePlugin(
     app.addHook('onClose', () => compression.close())
     app.addHook('onClose', () => app.deploys.close())
     app.games.deletion.endings.push((em, gameId) => endOpenDeploys(em, app.quotas, gameId))
+    app.games.deletion.preparations.push((gameId) => deleteBuilds(app, gameId))
     app.games.deletion.cleanups.push((em, gameId) => deleteGameData(em, app.quotas, gameId))
     app.games.ownership.moves.push((em, { gameId, toId }) => giveDeploys(em, gameId, toId))
     app.quotas.kinds.set(STORED_KIND, storedDeploys(app))

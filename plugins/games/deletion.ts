@@ -23,7 +23,7 @@ const LATE_MS = 10 * 60_000
 declare module '../../core/events.ts' {
   interface DomainEvents {
     /**
-     * A game was permanently deleted. Plugins deleted their data in the same transaction: see `GameDeletion.cleanups`.
+     * A game was permanently deleted. Plugins deleted their data before: see `GameDeletion.preparations` and `cleanups`.
      */
     'game.purged': { gameId: string }
   }
@@ -33,6 +33,11 @@ declare module '../../core/events.ts' {
 export class GameDeletion {
   readonly #parts: GamesParts
   readonly #games: GameLookup
+  /**
+   * What takes long is deleted before the transaction with the cleanups, in transactions of its own, so that others write
+   * meanwhile. The game can't be restored by then. The purge repeats it after a crash. Plugins add theirs.
+   */
+  readonly preparations: ((gameId: string) => Promise<unknown>)[] = []
   /** The cleanups in the transaction that permanently deletes a game. Plugins add theirs. */
   readonly cleanups: ((em: SqlEntityManager, gameId: string) => Promise<unknown>)[] = []
   /** What ends at once when a game is deleted, in the same transaction, and does not come back. Plugins add theirs. */
@@ -138,7 +143,7 @@ export class GameDeletion {
       })
     }
     const now = clock.now()
-    const apps = await db.transaction(async (em) => {
+    await db.transaction(async (em) => {
       // The write locks the row, so that a suspension is before it or finds no game.
       const rows = await em.nativeUpdate(
         GameRow,
@@ -149,58 +154,59 @@ export class GameDeletion {
       if (!row) throw new NotFound('game')
       if (row.suspendedAt) throw new UnderReview('game')
       for (const isOpen of this.reviews) if (await isOpen(em, game.id)) throw new UnderReview('game')
-      const apps = await this.#clear(em, row)
-      const gone = { deletedAt: row.deletedAt ?? now, erasedAt: now, liveDeployId: null, media: [], coverId: null }
-      await em.nativeUpdate(GameRow, { id: game.id }, gone)
+      await em.nativeUpdate(GameRow, { id: game.id }, { deletedAt: row.deletedAt ?? now, erasedAt: now })
       const freed = { freedAt: now, freedBy: playerId }
       await em.nativeUpdate(GameSlug, { slug: row.slug, gameId: game.id, freedAt: null }, freed)
-      return apps
     })
     await this.#games.announce(game)
-    await this.#announceGone(game.id, apps)
+    await this.#clear(game.id, (em) =>
+      em.nativeUpdate(GameRow, { id: game.id }, { liveDeployId: null, media: [], coverId: null }),
+    )
   }
 
   /** Permanently deletes games after 30 days. A sweep removes their media, and their former slugs stay reserved. */
   async purge(signal: AbortSignal): Promise<void> {
     const { db, clock } = this.#parts
     const now = clock.now().getTime()
-    const fields = ['id', 'ownerId', 'clientId'] as const
-    const find = (where: object) => db.em().find(GameRow, where, { fields, limit: 1000 })
+    const find = (where: object) => db.em().find(GameRow, where, { fields: ['id'], limit: 1000 })
     const old = await find({ deletedAt: { $lte: new Date(now - RESTORABLE_MS) } })
     const erased = await find({ erasedAt: { $lte: new Date(now - LATE_MS) } })
-    for (const game of [...old, ...erased]) {
+    for (const { id } of [...old, ...erased]) {
       if (signal.aborted) return
-      const apps = await db.transaction(async (em) => {
-        // Waits for counts that are being stored (analytics/write.ts), which would stay otherwise.
-        await em.findOne(GameRow, { id: game.id }, { fields: ['id'], lockMode: LockMode.PESSIMISTIC_WRITE })
-        const apps = await this.#clear(em, game)
-        await em.nativeDelete(GameRow, { id: game.id })
-        return apps
-      })
-      await this.#announceGone(game.id, apps)
+      await this.#clear(id, (em) => em.nativeDelete(GameRow, { id }))
     }
   }
 
-  /** Removes the data of a game in the caller's transaction. @returns the applications that end with it */
-  async #clear(em: SqlEntityManager, game: Pick<GameRow, 'id' | 'ownerId' | 'clientId'>) {
-    const { identity, quotas } = this.#parts
-    const { id } = game
-    await em.nativeDelete(GameTerm, { gameId: id })
-    await em.nativeDelete(GameFeature, { gameId: id })
-    await em.nativeDelete(GameDay, { gameId: id })
-    await em.nativeDelete(GameVisitor, { gameId: id })
-    await em.nativeDelete(GamePresence, { gameId: id })
-    await em.nativeDelete(GameActivityRow, { gameId: id })
-    await em.nativeDelete(GameMember, { gameId: id })
-    await em.nativeDelete(GameInvitation, { gameId: id })
-    await em.nativeDelete(GameTransfer, { gameId: id })
-    for (const clear of this.cleanups) await clear(em, id)
-    await releaseMedia(em, quotas, id)
-    return identity.apps.endGame(em, game)
-  }
-
-  async #announceGone(gameId: string, apps: Awaited<ReturnType<GamesParts['identity']['apps']['endGame']>>) {
-    for (const app of apps) await this.#parts.identity.apps.announce(app)
-    await this.#parts.events.emit('game.purged', { gameId })
+  /** Deletes the data of a game. @param end of its row, in the same transaction as the cleanups */
+  async #clear(id: string, end: (em: SqlEntityManager) => Promise<unknown>): Promise<void> {
+    const { db, identity, quotas } = this.#parts
+    for (const prepare of this.preparations) await prepare(id)
+    const apps = await db.transaction(async (em) => {
+      // Waits for counts that are being stored (analytics/write.ts), which would stay otherwise.
+      const fields = ['id', 'ownerId', 'clientId'] as const
+      const game = await em.findOne(GameRow, { id }, { fields, lockMode: LockMode.PESSIMISTIC_WRITE })
+      if (!game) return null
+      for (const entity of DATA) await em.nativeDelete(entity as typeof GameDay, { gameId: id })
+      for (const clear of this.cleanups) await clear(em, id)
+      await releaseMedia(em, quotas, id)
+      await end(em)
+      return identity.apps.endGame(em, game)
+    })
+    if (apps === null) return
+    for (const app of apps) await identity.apps.announce(app)
+    await this.#parts.events.emit('game.purged', { gameId: id })
   }
 }
+
+/** What is stored about a game in this plugin, besides its row, its addresses and its files. */
+const DATA = [
+  GameTerm,
+  GameFeature,
+  GameDay,
+  GameVisitor,
+  GamePresence,
+  GameActivityRow,
+  GameMember,
+  GameInvitation,
+  GameTransfer,
+]

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { startPlatform } from '../../kit/platform.ts'
 import { build, deploy } from '../deploy/build.ts'
+import { assertCountsHold } from '../quotas/recounting.ts'
 import { png, sendFile } from './pictures.ts'
 
 const only = ['oauth-idp', 'tokens', 'quotas', 'games']
@@ -113,6 +114,37 @@ t.test('a game is deleted for good by its slug, in the trash or not, and its byt
   t.same(await app.db.query('select id from games'), [])
   t.same(await app.db.query('select game_id from game_days'), [])
   t.equal((await app.games.create(player.id, { title: 'Pong', description: '' })).slug, 'pong-3', 'addresses rest')
+})
+
+t.test('a game whose deletion for good is cut off is gone, and the purge deletes the rest of it', async (t) => {
+  const platform = await startPlatform(t)
+  const { app, clock } = platform
+  const player = await platform.signUp()
+  const program = await platform.program(player)
+  const game = await platform.game(player, { title: 'Pong' })
+  await sendFile(program, `/api/games/${game.id}/media`, png(4, 4))
+  await deploy(platform, program, game.id, build('live'))
+  const cut = () => Promise.reject(new Error('The process ends here.'))
+  for (const steps of ['preparations', 'cleanups'] as const) {
+    app.games.deletion[steps].push(cut)
+    const { status } = await program.delete(`/api/games/${game.id}?forever=true&confirm=${game.slug}`)
+    app.games.deletion[steps].pop()
+    t.equal(status, steps === 'preparations' ? 500 : 404, 'it is deleted by the first request')
+    t.equal((await platform.stranger.get(`/play/${game.slug}`)).status, 404)
+    t.equal((await program.post(`/api/games/${game.id}/restore`)).status, 404)
+    t.same((await program.get('/api/games?deleted=true')).body.games, [])
+  }
+  const { signal } = new AbortController()
+  app.games.deletion.cleanups.push(cut)
+  clock.advance(11 * 60_000)
+  await t.rejects(app.games.deletion.purge(signal), /ends here/)
+  app.games.deletion.cleanups.pop()
+  t.match(await app.db.query('select id from games'), [{ id: game.id }], 'the rest is one transaction')
+  await app.games.deletion.purge(signal)
+  for (const table of ['games', 'deploys', 'deploy_manifests', 'game_terms'])
+    t.same(await app.db.query(`select * from ${table}`), [], table)
+  t.equal((await program.get('/api/usage')).body.quotas.storageBytesPerPlayer.used, 0)
+  await assertCountsHold(t, app)
 })
 
 t.test('games that are made and deleted again reserve few addresses', async (t) => {
