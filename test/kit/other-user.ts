@@ -22,7 +22,9 @@ export function openHome(
   for (const [name, script] of Object.entries(commands)) writeFileSync(join(bin, name), script, { mode: 0o755 })
   const user = ['--unshare-user', '--uid', '65534', '--gid', '65534']
   const files = ['--ro-bind', '/', '/', '--proc', '/proc', '--dev', '/dev', '--bind', home, '/mnt', '--chdir', '/mnt']
-  const shell = spawn('bwrap', [...user, ...files, '--die-with-parent', '/bin/bash', '--noprofile', '--norc'], {
+  // Whatever the user has started ends with the shell.
+  const ends = ['--unshare-pid', '--die-with-parent']
+  const shell = spawn('bwrap', [...user, ...ends, ...files, '/bin/bash', '--noprofile', '--norc'], {
     env: { HOME: '/mnt', TMPDIR: '/mnt', PATH: `${bin}:/usr/bin:/bin`, ...env },
   })
   endWithParent(shell)
