@@ -59,8 +59,7 @@ export class GameDeletion {
   async remove(playerId: string, gameId: string): Promise<Game> {
     const game = await this.#games.mustOwn(playerId, gameId)
     const deletedAt = this.#parts.clock.now()
-    // The rest of the request is about a deleted game.
-    for (const action of ['make', 'own']) this.#parts.db.endRecheck(`${action} ${game.id}`)
+    this.#endRechecks(game)
     await this.#parts.db.transaction(async (em) => {
       // Waits for changes that have checked the game in their transaction (recheck.ts).
       await em.findOne(GameRow, { id: game.id }, { fields: ['id'], lockMode: LockMode.PESSIMISTIC_WRITE })
@@ -158,6 +157,7 @@ export class GameDeletion {
       const freed = { freedAt: now, freedBy: playerId }
       await em.nativeUpdate(GameSlug, { slug: row.slug, gameId: game.id, freedAt: null }, freed)
     })
+    this.#endRechecks(game)
     await this.#games.announce(game)
     await this.#clear(game.id, (em) =>
       em.nativeUpdate(GameRow, { id: game.id }, { liveDeployId: null, media: [], coverId: null }),
@@ -175,6 +175,11 @@ export class GameDeletion {
       if (signal.aborted) return
       await this.#clear(id, (em) => em.nativeDelete(GameRow, { id }))
     }
+  }
+
+  /** The rest of the request is about a deleted game, of which the caller need not be a maker any more. */
+  #endRechecks({ id }: Pick<Game, 'id'>): void {
+    for (const action of ['make', 'own']) this.#parts.db.endRecheck(`${action} ${id}`)
   }
 
   /** Deletes the data of a game. @param end of its row, in the same transaction as the cleanups */
