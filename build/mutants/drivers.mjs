@@ -280,4 +280,11 @@ export default [
     replace: 'first',
     tests: ['drivers/ai/gateways'],
   },
+  {
+    name: 'sandboxes that outlived their server stay',
+    in: 'drivers/blender',
+    find: '        await endLeftovers()\n',
+    replace: '',
+    tests: ['drivers/blender/subprocess'],
+  },
 ]

@@ -87,8 +87,15 @@ export default [
   {
     name: 'all builds of a game end in one transaction',
     in: 'plugins/deploy',
-    find: 'app.games.deletion.preparations.push((gameId) => deleteBuilds(app, gameId))',
+    find: 'app.games.deletion.preparations.push((gameId, signal) => deleteBuilds(app, gameId, signal))',
     replace: '',
+    tests: ['plugins/deploy/ends-of-builds'],
+  },
+  {
+    name: 'a server that stops deletes all builds of a game first',
+    in: 'plugins/deploy',
+    find: '    if (signal?.aborted) return\n    await db.transaction((em) => deleteDeploys',
+    replace: '    await db.transaction((em) => deleteDeploys',
     tests: ['plugins/deploy/ends-of-builds'],
   },
   {

@@ -33,6 +33,19 @@ export async function findProgram(name: string): Promise<string> {
  */
 const FIRST_USER = 0x6a6f_0000
 
+/** What every sandbox has, at the beginning of its arguments. `endLeftovers` recognizes sandboxes by it. */
+export const ISOLATION: readonly string[] = [
+  '--unshare-all',
+  '--unshare-user',
+  '--disable-userns',
+  '--die-with-parent',
+  '--new-session',
+  '--cap-drop',
+  'ALL',
+  '--hostname',
+  'blender',
+]
+
 /**
  * Returns the command line up to the program in the sandbox: separate namespaces for processes, network, users, IPC and
  * host name, and a root with read-only programs and libraries, a private /tmp and /job in memory, and nothing else.
@@ -57,15 +70,7 @@ export async function sandboxCommand(
   })
   const user = getuid?.() === 0 ? { uid: FIRST_USER + slot, gid: FIRST_USER + slot } : {}
   const args = [
-    '--unshare-all',
-    '--unshare-user',
-    '--disable-userns',
-    '--die-with-parent',
-    '--new-session',
-    '--cap-drop',
-    'ALL',
-    '--hostname',
-    'blender',
+    ...ISOLATION,
     '--ro-bind',
     '/usr',
     '/usr',

@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import Type from 'typebox'
 import { defineDriver } from '../../core/driver.ts'
 import { type Availability, type BlenderExecutor, ExecutorUnavailable } from './interface.ts'
+import { endLeftovers } from './leftovers.ts'
 import { Probe } from './probe.ts'
 import { assertRun } from './run.ts'
 import { findProgram, SandboxMissing, type SandboxOptions, sandboxCommand } from './sandbox.ts'
@@ -85,7 +86,10 @@ export default defineDriver({
           throw error
         }
       },
-      sweep: () => sweepUnsandboxed(dataDir),
+      async sweep() {
+        await endLeftovers()
+        await sweepUnsandboxed(dataDir)
+      },
       async close() {
         closing.abort()
         await slots.idle()

@@ -11,11 +11,7 @@ export {
 
 export const DatabaseUnavailable = defineError('database_unavailable', 503, 'The database does not answer.')
 
-/** Other transactions, of this process or another, hold the database for too long. The log has the cause. */
-export class DatabaseBusy extends defineError(
-  'database_busy',
-  503,
-  'The database of this server has too much to write right now. Try again.',
-) {
+/** Others hold the database for too long. The log has the cause. */
+export class DatabaseBusy extends defineError('database_busy', 503, 'The database of this server %s. Try again.') {
   override headers = { 'retry-after': '1' }
 }

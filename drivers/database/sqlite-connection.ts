@@ -301,7 +301,7 @@ export class SqliteConnections {
         const advice = 'Inside a transaction use the entity manager that it passes, and wait for no network.'
         const [who, further] = this.#released === before ? ['A transaction has', ` ${advice}`] : ['Others have', '']
         const cause = `${who} held the database for more than ${this.#waitMs} ms.${further}`
-        reject(new DatabaseBusy().with({ cause: new Error(cause) }))
+        reject(new DatabaseBusy('has too much to write right now').with({ cause: new Error(cause) }))
       }, this.#waitMs)
       this.#queue.push(turn)
     })
@@ -382,8 +382,7 @@ const isBusy = (error: unknown) => codeOf(error).startsWith('SQLITE_BUSY')
 function translated(error: unknown): unknown {
   if (isPlatformError(error)) return error
   const code = codeOf(error)
-  if (isBusy(error))
-    return new DatabaseBusy().with({ cause: new Error('Another process has held the database.', { cause: error }) })
+  if (isBusy(error)) return new DatabaseBusy('is held by another process').with({ cause: error })
   if (code === 'SQLITE_FULL') return new StorageFull().with({ cause: error })
   if (/^SQLITE_(IOERR|CORRUPT|NOTADB|CANTOPEN|READONLY)/.test(code))
     return new DatabaseUnavailable().with({ cause: error })

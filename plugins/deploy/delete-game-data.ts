@@ -12,12 +12,16 @@ import { COUNTED, OVER, releaseStorage } from './stored-bytes.ts'
 export async function deleteBuilds(
   { db, quotas }: Pick<FastifyInstance, 'db' | 'quotas'>,
   gameId: string,
+  signal?: AbortSignal,
 ): Promise<void> {
   const deploys = await db.query<{ id: string }>(
     'select id from deploys where game_id = ? and state not in (?, ?) order by id',
     [gameId, ...OVER],
   )
-  for (const { id } of deploys) await db.transaction((em) => deleteDeploys(em, quotas, { gameId, id }))
+  for (const { id } of deploys) {
+    if (signal?.aborted) return
+    await db.transaction((em) => deleteDeploys(em, quotas, { gameId, id }))
+  }
 }
 
 /** Deletes all other data of a permanently deleted game. The next garbage collection removes the bytes of the builds. */

@@ -81,7 +81,7 @@ export default definePlugin(
     app.addHook('onClose', () => compression.close())
     app.addHook('onClose', () => app.deploys.close())
     app.games.deletion.endings.push((em, gameId) => endOpenDeploys(em, app.quotas, gameId))
-    app.games.deletion.preparations.push((gameId) => deleteBuilds(app, gameId))
+    app.games.deletion.preparations.push((gameId, signal) => deleteBuilds(app, gameId, signal))
     app.games.deletion.cleanups.push((em, gameId) => deleteGameData(em, app.quotas, gameId))
     app.games.ownership.moves.push((em, { gameId, toId }) => giveDeploys(em, gameId, toId))
     app.quotas.kinds.set(STORED_KIND, storedDeploys(app))

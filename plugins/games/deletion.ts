@@ -35,9 +35,10 @@ export class GameDeletion {
   readonly #games: GameLookup
   /**
    * What takes long is deleted before the transaction with the cleanups, in transactions of its own, so that others write
-   * meanwhile. The game can't be restored by then. The purge repeats it after a crash. Plugins add theirs.
+   * meanwhile. The game can't be restored by then. The purge repeats it after a crash. `signal` says that the server
+   * stops. Plugins add theirs.
    */
-  readonly preparations: ((gameId: string) => Promise<unknown>)[] = []
+  readonly preparations: ((gameId: string, signal?: AbortSignal) => Promise<unknown>)[] = []
   /** The cleanups in the transaction that permanently deletes a game. Plugins add theirs. */
   readonly cleanups: ((em: SqlEntityManager, gameId: string) => Promise<unknown>)[] = []
   /** What ends at once when a game is deleted, in the same transaction, and does not come back. Plugins add theirs. */
@@ -173,7 +174,7 @@ export class GameDeletion {
     const erased = await find({ erasedAt: { $lte: new Date(now - LATE_MS) } })
     for (const { id } of [...old, ...erased]) {
       if (signal.aborted) return
-      await this.#clear(id, (em) => em.nativeDelete(GameRow, { id }))
+      await this.#clear(id, (em) => em.nativeDelete(GameRow, { id }), signal)
     }
   }
 
@@ -182,10 +183,16 @@ export class GameDeletion {
     for (const action of ['make', 'own']) this.#parts.db.endRecheck(`${action} ${id}`)
   }
 
-  /** Deletes the data of a game. @param end of its row, in the same transaction as the cleanups */
-  async #clear(id: string, end: (em: SqlEntityManager) => Promise<unknown>): Promise<void> {
+  /**
+   * Deletes the data of a game.
+   *
+   * @param end of its row, in the same transaction as the cleanups
+   * @param signal when it aborts before that transaction, the next purge deletes the rest
+   */
+  async #clear(id: string, end: (em: SqlEntityManager) => Promise<unknown>, signal?: AbortSignal): Promise<void> {
     const { db, identity, quotas } = this.#parts
-    for (const prepare of this.preparations) await prepare(id)
+    for (const prepare of this.preparations) await prepare(id, signal)
+    if (signal?.aborted) return
     const apps = await db.transaction(async (em) => {
       // Waits for counts that are being stored (analytics/write.ts), which would stay otherwise.
       const fields = ['id', 'ownerId', 'clientId'] as const

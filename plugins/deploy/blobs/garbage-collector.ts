@@ -14,7 +14,6 @@ import { blobKey, chunksOf, PLACEHOLDERS } from './blobs.ts'
  */
 const UNUSED_FOR_MS = 25 * 60 * 60 * 1000
 const BATCH = 500
-/** The number of deploys that end in one transaction. Each one's files are subtracted from its owner's quota. */
 /** The number of rows in one read. On SQLite, a read blocks the whole process. */
 const PAGE = 1000
 const COLLECT_EVERY_MS = 6 * 60 * 60 * 1000
@@ -39,8 +38,8 @@ export class GarbageCollector {
 
   /** The job of every minute. It does the cheap work each time, and the expensive work every few hours. */
   async run(signal: AbortSignal): Promise<void> {
-    await this.expire()
-    await this.#finishRemovals()
+    await this.expire(signal)
+    await this.#finishRemovals(signal)
     const now = this.#parts.clock.now().getTime()
     if (now < this.#collectAt) return
     await this.collect(signal)
@@ -48,7 +47,7 @@ export class GarbageCollector {
   }
 
   /** Uploads expire after a day. The uploaded files then no longer count. */
-  async expire(): Promise<void> {
+  async expire(signal?: AbortSignal): Promise<void> {
     const { db, clock, quotas } = this.#parts
     const states: DeployState[] = ['uploading', 'finalizing']
     // One in each transaction: on SQLite nobody else writes during it, and a large build takes a tenth of a second.
@@ -67,16 +66,19 @@ export class GarbageCollector {
         await releaseStorage(em, quotas, [id])
         return true
       })
-    while (await expireOne()) await nextTurn()
+    while (!signal?.aborted && (await expireOne())) await nextTurn()
   }
 
   /** Finishes removals that a crash interrupted. The condemned blobs could not be uploaded again. */
-  async #finishRemovals(): Promise<void> {
+  async #finishRemovals(signal: AbortSignal): Promise<void> {
     const { db, clock } = this.#parts
     const stale = await db.query<{ sha256: string }>('select sha256 from blobs where condemned_at < ? limit 1000', [
       new Date(clock.now().getTime() - STALE_MS),
     ])
-    for (const { sha256 } of stale) await this.#erase(sha256)
+    for (const { sha256 } of stale) {
+      if (signal.aborted) return
+      await this.#erase(sha256)
+    }
   }
 
   /**

@@ -1,13 +1,26 @@
-import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { testBlenderDriver } from '../../../drivers/blender/conformance.ts'
+import { sandboxCommand } from '../../../drivers/blender/sandbox.ts'
 import subprocess from '../../../drivers/blender/subprocess.ts'
 import { hasPrograms } from '../../kit/components.ts'
 import { driverContext } from '../../kit/driver-context.ts'
 import { ALL } from '../../kit/extent.ts'
+import { until } from '../../kit/until.ts'
 
 const settings = {
   command: 'blender',
@@ -50,6 +63,59 @@ t.test('without bubblewrap it runs nothing, and says what is missing', async (t)
   }
   await t.rejects(executor.run(run), { code: /blender_unavailable/i })
 })
+
+t.test('a sandbox whose bwrap is killed before it has started ends with the sweep, and no other', async (t) => {
+  if (!hasPrograms(t, 'bwrap')) return
+  const sandbox = await sandboxCommand({ ...settings, blender: '/usr/bin/blender' }, 0)
+  // bwrap starts the first process, reports it, and only then lets it continue. In a full pipe the report waits.
+  const pipe = join(t.testdir(), 'pipe')
+  t.equal(spawnSync('mkfifo', [pipe]).status, 0)
+  const reader = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK)
+  t.throws(
+    () => {
+      for (;;) writeSync(reader, Buffer.alloc(4096))
+    },
+    { code: 'EAGAIN' },
+  )
+  const report = openSync(pipe, constants.O_WRONLY)
+  t.teardown(() => {
+    closeSync(reader)
+    closeSync(report)
+  })
+  const start = async (reportTo: 'pipe' | number) => {
+    const args = ['--info-fd', '3', ...sandbox.args, '/bin/sleep', '1000']
+    const child = spawn(sandbox.command, args, { ...sandbox.spawn, stdio: ['ignore', 'ignore', 'inherit', reportTo] })
+    t.teardown(() => child.kill('SIGKILL'))
+    const pid = child.pid as number
+    const [first] = await until(async () => {
+      const children = childrenOf(pid)
+      return children.length > 0 ? children : null
+    })
+    return { child, first: first as number }
+  }
+  const waiting = await start(report)
+  const running = await start('pipe')
+  await until(() => childrenOf(running.first).length > 0)
+  const executor = await subprocess.create(settings, driverContext({ dataDir }))
+  t.teardown(() => executor.close())
+  await executor.sweep()
+  t.ok(isAlive(waiting.first) && isAlive(running.first), 'those that have their bwrap stay')
+
+  waiting.child.kill('SIGKILL')
+  await once(waiting.child, 'exit')
+  await executor.sweep()
+  await until(() => !isAlive(waiting.first))
+  t.ok(isAlive(running.first), 'the other still runs')
+})
+
+/** The state of a process that has ended, and that its parent has not asked about, is Z. */
+function isAlive(pid: number): boolean {
+  const file = `/proc/${pid}/stat`
+  return existsSync(file) && !/\) Z /.test(readFileSync(file, 'utf8'))
+}
+
+const childrenOf = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
 
 t.test('with unsafe: true it runs without a sandbox, in so many words', async (t) => {
   if (!hasPrograms(t, 'blender')) return

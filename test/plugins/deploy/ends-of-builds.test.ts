@@ -10,7 +10,7 @@ const BUILDS = 3
 const DAY_MS = 86_400_000
 
 /** Notes how many manifests each transaction from now on deletes, without those that delete none. */
-function noteEnds({ app }: Platform): number[] {
+function noteEnds({ app }: Platform, afterEach = () => {}): number[] {
   const ends: number[] = []
   const count = async () => (await app.db.query('select deploy_id from deploy_manifests')).length
   const transaction = app.db.transaction.bind(app.db)
@@ -18,7 +18,10 @@ function noteEnds({ app }: Platform): number[] {
     const before = await count()
     const result = await transaction(work, options)
     const ended = before - (await count())
-    if (ended > 0) ends.push(ended)
+    if (ended > 0) {
+      ends.push(ended)
+      afterEach()
+    }
     return result
   }
   app.db.transaction = noting
@@ -51,3 +54,34 @@ for (const way of ['its owner deletes a game for good', 'a deleted game is purge
     t.same(left, [{ gameId: kept.id }])
     await assertCountsHold(t, app)
   })
+
+t.test('a server that stops ends no further build, and the next one goes on', async (t) => {
+  const platform = await startPlatform(t)
+  const { app, clock } = platform
+  const owner = await platform.signUp()
+  const program = await platform.program(owner)
+  const [deleted, other] = [await platform.game(owner), await platform.game(owner, { title: 'Other' })]
+  for (let number = 0; number < BUILDS; number++) {
+    await deploy(platform, program, deleted.id, build(`${number}`))
+    await program.post('/api/deploy', { gameId: other.id, files: filesOf(build(`other ${number}`)) })
+  }
+  await program.delete(`/api/games/${deleted.id}`)
+  clock.advance(31 * DAY_MS)
+  const collector = new GarbageCollector(app)
+  const works = { purge: app.games.deletion.purge.bind(app.games.deletion), expire: collector.expire.bind(collector) }
+  const { transaction } = app.db
+  for (const [name, work] of Object.entries(works)) {
+    const stopping = new AbortController()
+    const stopped = noteEnds(platform, () => stopping.abort())
+    await work(stopping.signal)
+    app.db.transaction = transaction
+    t.same(stopped, [1], `${name}: none after the one that was under way`)
+    t.equal((await app.db.query('select id from games where id = ?', [deleted.id])).length, name === 'purge' ? 1 : 0)
+    const ends = noteEnds(platform)
+    await work(new AbortController().signal)
+    app.db.transaction = transaction
+    t.same(ends, Array(BUILDS - 1).fill(1), `${name}: the rest`)
+  }
+  t.same(await app.db.query('select deploy_id from deploy_manifests'), [])
+  await assertCountsHold(t, app)
+})

@@ -12,7 +12,6 @@ import { deploy } from '../../plugins/game-edge/kit.ts'
 const GAME = `<!doctype html><html lang="en"><title>Laps</title><h1>Laps</h1>
 <gameyard-board name="laps" limit="3"></gameyard-board><script type="module">
 import { board } from '/__service/scores.js'
-import { timeLimit } from '../../kit/time-limit.ts'
 // A driver waits for expressions, not for promises.
 window.submit = (score) => {
   window.answer = undefined
