@@ -283,9 +283,16 @@ export default [
   {
     name: 'a foreign page opens a room',
     in: 'plugins/multiplayer',
-    find: 'if (isUpgrade ? request.headers.origin !== app.edge.originOf(request) : isOfOtherPage(request)) {',
-    replace: 'if (isUpgrade && !request.headers.origin) {',
+    find: 'if (isUpgrade ? isOfOtherOrigin(app, request) : isOfOtherPage(request)) {',
+    replace: 'if (!isUpgrade && isOfOtherPage(request)) {',
     tests: ['plugins/multiplayer/sockets'],
+  },
+  {
+    name: 'what a room script saves when its room ends is lost',
+    in: 'plugins/multiplayer/hosting',
+    find: '    if (this.#persisting) return false\n    this.#script?.close()',
+    replace: '    if (this.#persisting) return false\n    this.#script?.end()',
+    tests: ['plugins/multiplayer/scripts/ends'],
   },
   {
     name: 'a player who was kicked comes back',

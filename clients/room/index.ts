@@ -108,15 +108,18 @@ export type Message = (room: Room, player: Player, type: string, data: any) => v
 export type Binary = (room: Room, player: Player, bytes: Uint8Array) => void
 /** `export function tick(room, seconds)`: called `settings.tick` times a second, with the time since the last call. */
 export type Tick = (room: Room, seconds: number) => void
-/** `export function leave(room, player, reason)`: `left`, `timeout`, `kicked` or `closed`. */
-export type Leave = (room: Room, player: Player, reason: string) => void
+/**
+ * `export function leave(room, player, reason)`: `left`, `timeout`, `kicked` or `closed`. Scores and saves of the player
+ * are still possible, for ten seconds.
+ */
+export type Leave = (room: Room, player: Player, reason: string) => void | Promise<void>
 /** `export function snapshot(room)`: returns JSON from which `restore` continues the room on another machine. */
 export type Snapshot = (room: Room) => unknown
 /** `export function restore(room, data)`: called in place of `open`, with the data of `snapshot`. */
 // biome-ignore lint/suspicious/noExplicitAny: the data is what the script's own `snapshot` returned
 export type Restore = (room: Room, data: any) => void
 /** `export function close(room)`: the last player has gone. */
-export type Close = (room: Room) => void
+export type Close = (room: Room) => void | Promise<void>
 
 /** The exports of a room script; at least one of them. */
 export interface RoomScript {

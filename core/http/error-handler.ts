@@ -108,6 +108,8 @@ export function rejectBadUrl(
   const known =
     error.code === 'FST_ERR_BAD_URL' ? new InvalidRequest('The address is not a URL.') : new NotFound('address')
   reply.header('x-request-id', request.id)
+  // Hooks do not run here, and the socket of a request for an upgrade belongs to nobody else.
+  if (request.raw.headers.upgrade !== undefined) reply.raw.once('finish', () => request.raw.socket.destroy())
   sendError(app, request, reply, known)
 }
 

@@ -261,7 +261,7 @@ export function Choices({
       <legend>${legend}</legend>
       ${hint && html`<p class="hint" id=${`${id}-hint`}>${hint}</p>`}
       ${error && html`<${FieldError} id=${`${id}-error`}>${error}<//>`}
-      <div class="choice-list">
+      <div class=${pictures ? undefined : 'choice-list'}>
         ${options.map(
           (option) =>
             html`<${Option} ...${option} id=${idOf(option)} name=${name} type=${multiple ? 'checkbox' : 'radio'} picture=${pictures} checked=${chosen.includes(option.value)}

@@ -14,9 +14,15 @@ export async function setOnServer(
   options: Pick<Change, 'base'>,
 ): Promise<Extract<Outcome, { kind: 'written' | 'gone' }>> {
   if (account === '')
-    throw new SaveError('storage_full', 'This device has no room for the save, and nobody is signed in.')
+    throw new SaveError(
+      'storage_full',
+      'The browser keeps nothing here (its storage is full or blocked), and nobody is signed in.',
+    )
   const nobodyTakesIt = () =>
-    new SaveError('storage_full', 'This device has no room for the save, and the server cannot be reached.')
+    new SaveError(
+      'storage_full',
+      'The browser keeps nothing here (its storage is full or blocked), and the server cannot be reached.',
+    )
   const theirs =
     options.base === undefined
       ? await server.get(account, key, null).catch((error) => {

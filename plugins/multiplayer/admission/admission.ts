@@ -35,8 +35,8 @@ export interface AdmissionContext {
  * The rules of the upgrade, in the order in which they refuse: no multiplayer 404, not signed in
  * 401, another origin 403, bad room id 400, too many sockets already 429, no room left 409.
  *
- * The Origin must be exactly the game's own: a sibling game on the same site sends this game's Lax cookies with `new
- * WebSocket()`.
+ * The Origin, which programs may leave out, must be exactly the game's own: a sibling game on the same site sends this
+ * game's Lax cookies with `new WebSocket()`.
  */
 export async function admit(
   app: FastifyInstance,
@@ -52,7 +52,7 @@ export async function admit(
   if (!session && !guests) {
     throw new AuthRequired().with({ body: { error: 'auth_required', signIn: SIGN_IN } })
   }
-  if (isUpgrade ? request.headers.origin !== app.edge.originOf(request) : isOfOtherPage(request)) {
+  if (isUpgrade ? isOfOtherOrigin(app, request) : isOfOtherPage(request)) {
     throw new Forbidden('Rooms are for pages of the game itself.')
   }
   const { roomId } = request.params as { roomId: string }
@@ -81,6 +81,10 @@ export async function admit(
   throwRefusal(room.verdict)
   return { gameId: game.id, account, owner, session, room, changesSeen }
 }
+
+/** Whether another page wants the WebSocket. Every browser sends the origin of its page. */
+const isOfOtherOrigin = (app: FastifyInstance, request: FastifyRequest): boolean =>
+  (request.headers.origin ?? app.edge.originOf(request)) !== app.edge.originOf(request)
 
 /**
  * Whether a request without an upgrade is another page's: it would reach the script with the player's cookies. Browsers

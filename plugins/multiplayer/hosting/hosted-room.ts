@@ -219,11 +219,23 @@ export class HostedRoom implements CoalescedWriter {
     if (!this.#ended && this.#store && !(await this.#store.append([]))) this.end()
   }
 
-  /** Stops running the room on this node. By default its players find it again on another. */
-  end(code: number = CLOSE.restart, reason = 'moving'): void {
+  /** Stops running the room on this node. Its players find it again on another. */
+  end(): void {
     if (this.#ended) return
-    this.#ended = true
     this.#script?.end()
+    this.#stop(CLOSE.restart, 'moving')
+  }
+
+  /** Ends the room for all of its players. */
+  endForAll(code: number, reason: string): void {
+    if (this.#ended) return
+    for (const { id, account } of this.room.members.byId.values()) this.#script?.left(id, 'closed', account)
+    this.#script?.close()
+    this.#stop(code, reason)
+  }
+
+  #stop(code: number, reason: string): void {
+    this.#ended = true
     this.room.disconnect(code, reason)
     this.#onLost(this)
   }
@@ -235,7 +247,7 @@ export class HostedRoom implements CoalescedWriter {
    */
   retire(): boolean {
     if (this.#persisting) return false
-    this.#script?.end()
+    this.#script?.close()
     this.room.seal()?.deliver()
     this.#ended = true
     return true

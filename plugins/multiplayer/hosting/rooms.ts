@@ -101,10 +101,10 @@ export class Rooms {
     return hosted
   }
 
-  /** Ends the rooms of a game that run a script, and those of its previews. Their players enter new ones. */
+  /** Ends the rooms of a game, and those of its previews. Their players enter new ones, with the script of the build. */
   restart(gameId: string): void {
     for (const hosted of [...this]) {
-      if (hosted.script && gameOf(hosted.gameId) === gameId) this.#endForAll(hosted, CLOSE.restart, 'restarted')
+      if (gameOf(hosted.gameId) === gameId) this.#endForAll(hosted, CLOSE.restart, 'restarted')
     }
   }
 
@@ -202,7 +202,7 @@ export class Rooms {
   }
 
   #endForAll(hosted: HostedRoom, code: number, reason: string): void {
-    hosted.end(code, reason)
+    hosted.endForAll(code, reason)
     this.onEnded(hosted)
   }
 

@@ -175,7 +175,8 @@ export class Room {
 
   /** Gives up a reserved place. @param reason null when the script has not admitted the player */
   release(reservation: Reservation, reason: LeaveReason | null): void {
-    if (this.members.release(reservation) && reason) this.script?.left(reservation.player.id, reason)
+    if (this.members.release(reservation) && reason)
+      this.script?.left(reservation.player.id, reason, reservation.account)
   }
 
   /** Takes the place that was reserved for a player, whose socket is open now. Null: it is not kept any more. */
@@ -367,7 +368,7 @@ export class Room {
     member.link = null
     this.changed()
     this.#outbox.tellAll(frameOf({ t: 'leave', id: member.id, reason }))
-    this.script?.left(member.id, reason)
+    this.script?.left(member.id, reason, member.account)
     if (member.id === this.host) {
       const { nextHost: next } = this.members
       if (next) this.#setHost(next.id)

@@ -1,3 +1,5 @@
+import type { Account } from './member.ts'
+
 /**
  * What a room tells its script, in the room's order. The methods return at once; what the
  * script wants arrives later, by the room's own methods.
@@ -12,5 +14,5 @@ export interface ScriptEvents {
   presence(id: string, data: unknown): void
   /** The shared state was written, by a player or by the script itself. Only with `clientState`. */
   written(set: Record<string, unknown>, del: string[]): void
-  left(id: string, reason: string): void
+  left(id: string, reason: string, account: Account): void
 }

@@ -3,7 +3,7 @@ import type { LogText } from './log.ts'
 /** What a script asks of its room. */
 export interface ScriptOperations {
   /** Whether the room has ended, so that nothing more is to be done. */
-  readonly isOver: boolean
+  isOver(): boolean
   /** @param ids null for everyone */
   send(ids: string[] | null, frame: string): void
   sendBinary(ids: string[] | null, bytes: Buffer): void
@@ -13,13 +13,32 @@ export interface ScriptOperations {
   makeHost(id: string): void
   log(text: string): void
   threw(error: LogText): void
+  /** A score or save failed, and the script does not wait for it. */
+  requestFailed(error: LogText): void
   /** The answer to `join`: null admits. */
   decided(question: number, refusal: string | null): void
   request(id: number, kind: string, values: unknown[]): void
   opened(settings: ScriptSettings): void
   /** @param data JSON */
   snapshot(data: string): void
+  /** The script has heard that its room is over. @param openRequests those that it still waits for */
+  closed(openRequests: number): void
 }
+
+const ignore = () => {}
+
+/** Ignores what concerns a room that is over. */
+export const WITHOUT_ROOM = {
+  send: ignore,
+  sendBinary: ignore,
+  write: ignore,
+  kick: ignore,
+  lock: ignore,
+  makeHost: ignore,
+  decided: ignore,
+  opened: ignore,
+  snapshot: ignore,
+} satisfies Partial<ScriptOperations>
 
 /** What a script sets for its room. */
 export interface ScriptSettings {
@@ -37,7 +56,7 @@ export interface ScriptSettings {
  * @throws SyntaxError when the sandbox writes something else
  */
 export function applyOperations(text: string, to: ScriptOperations): void {
-  for (let at = 0; at < text.length && !to.isOver; ) {
+  for (let at = 0; at < text.length && !to.isOver(); ) {
     const end = text.indexOf('\n', at)
     if (end === -1) throw new SyntaxError('An operation of a room script has no end.')
     apply(text.slice(at, end), to)
@@ -75,6 +94,9 @@ function apply(line: string, to: ScriptOperations): void {
     case 'E':
       to.threw({ name: JSON.parse(first), message: JSON.parse(second), stack: JSON.parse(third) })
       break
+    case 'F':
+      to.requestFailed({ name: JSON.parse(first), message: JSON.parse(second), stack: JSON.parse(third) })
+      break
     case 'V':
       to.decided(Number(first), second === '' ? null : JSON.parse(second))
       break
@@ -86,6 +108,9 @@ function apply(line: string, to: ScriptOperations): void {
       break
     case 'N':
       to.snapshot(first)
+      break
+    case 'C':
+      to.closed(Number(first))
       break
     default:
       throw new SyntaxError('An operation of a room script is unknown.')

@@ -1,16 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../../core/clock.ts'
 import { binaryFrame, type RoomPlayer, textFrame } from '../room/frames.ts'
+import type { Account } from '../room/member.ts'
 import type { Room } from '../room/room.ts'
 import type { ScriptEvents } from '../room/script-events.ts'
 import type { RoomScript, ScriptLogLine, ScriptStatus } from './interface.ts'
 import { type LogText, ScriptLog } from './log.ts'
-import { applyOperations, type ScriptOperations, type ScriptSettings } from './operations.ts'
-import { type Failure, MOST_AT_ONCE, type ScriptLimits, type Usage } from './protocol.ts'
+import { applyOperations, type ScriptOperations, type ScriptSettings, WITHOUT_ROOM } from './operations.ts'
+import type { Failure, ScriptLimits, Usage } from './protocol.ts'
 import { Allowance } from './sandbox/processor-time.ts'
 import type { ScriptThread, ThreadRoom } from './script-thread.ts'
 import type { ScriptThreads } from './script-threads.ts'
 import type { ScriptServices } from './services.ts'
+import { WaitingEvents } from './waiting-events.ts'
 
 /** The sender of a script's bytes: no player has this index. */
 const SCRIPT_INDEX = 0xff_ff
@@ -21,13 +23,18 @@ const MINUTE_MS = 60_000
 const MOST_MOVES = 10
 /** The time for the answer of a script, on a machine that does other things too. */
 const ANSWER_MS = 10_000
-/** The characters and bytes of events that may wait for the thread. Messages beyond it are left out. */
-const MOST_WAITING = 1024 * 1024
 /**
  * What one player may send to the script, in characters and bytes a second and at once. Parsing it counts for the room,
  * so that one player could use up the time of all. Messages beyond it are left out.
  */
 const FROM_PLAYER = { perSecond: 128 * 1024, atOnce: 1024 * 1024 }
+/**
+ * How long the accounts of players who have left are kept for scores and saves. The script may ask for ten seconds, and
+ * it may be late.
+ */
+const FAREWELL_MS = 30_000
+/** The longest wait for a script whose room is over: for its `close`, and for scores and saves. */
+const CLOSING_MS = 5000
 /** Scores and saves, a second and at once: each may cost a transaction. */
 const REQUESTS = { perSecond: 50, atOnce: 200 }
 
@@ -62,24 +69,18 @@ export class RunningScript implements ScriptEvents, ThreadRoom {
   readonly #parts: RunningScriptParts
   readonly #log: ScriptLog
   readonly #operations: ScriptOperations = this.#makeOperations()
+  /** What a script may still do when its room is over. */
+  readonly #lastOperations: ScriptOperations = { ...this.#operations, ...WITHOUT_ROOM }
   #resolveOpened: () => void = () => {}
   #rejectOpened: (error: Error) => void = () => {}
   #thread: ScriptThread | null = null
   #number = 0
-  /** Events that wait for the thread: full batches, and the last one. */
-  #batches: { events: string; bytes: Uint8Array | null; mayWait: boolean }[] = []
-  #events = ''
-  #bytes: Buffer[] = []
-  /** The size of the last batch, and of all. */
-  #size = 0
-  #waiting = 0
+  readonly #events = new WaitingEvents()
   /** The time of the first message since events were sent. */
   #began = 0
   readonly #fromPlayers = new Map<string, Allowance>()
   /** Messages that were left out since the last time that events were sent. */
   #leftOut = 0
-  /** Whether none of the events is answered by the script, so that they may wait for its next tick. */
-  #mayWait = true
   readonly #requests: Allowance
   readonly #questions = new Map<number, PromiseWithResolvers<ScriptRefusal | null>>()
   #asked = 0
@@ -88,6 +89,12 @@ export class RunningScript implements ScriptEvents, ThreadRoom {
   #errors: number[] = []
   #moves = 0
   #isOver = false
+  /** Set while the room is over, and the script is not. */
+  #closing: NodeJS.Timeout | null = null
+  /** The requests that a closing script waits for. */
+  #openRequests = Infinity
+  /** The accounts of players who have left, by the players' ids. */
+  readonly #formerAccounts = new Map<string, { account: Account; leftAt: number }>()
   #usage: { cpuShare: number; memoryBytes: number } = { cpuShare: 0, memoryBytes: 0 }
   #lastError: ScriptStatus['lastError'] = null
 
@@ -124,7 +131,7 @@ export class RunningScript implements ScriptEvents, ThreadRoom {
    * @throws Error when it does not answer, which refuses nobody; it may still admit the player
    */
   async join(player: RoomPlayer): Promise<ScriptRefusal | null> {
-    if (this.#isOver) throw new Error('the room has ended')
+    if (this.#isOver || this.#closing) throw new Error('the room has ended')
     const question = ++this.#asked
     const asked = Promise.withResolvers<ScriptRefusal | null>()
     this.#questions.set(question, asked)
@@ -154,14 +161,18 @@ export class RunningScript implements ScriptEvents, ThreadRoom {
     this.#add(`"s",${JSON.stringify(set)},${JSON.stringify(del)}`)
   }
 
-  left(id: string, reason: string): void {
+  left(id: string, reason: string, account: Account): void {
     this.#fromPlayers.delete(id)
+    const now = performance.now()
+    for (const [former, { leftAt }] of this.#formerAccounts)
+      if (now - leftAt > FAREWELL_MS) this.#formerAccounts.delete(former)
+    this.#formerAccounts.set(id, { account, leftAt: now })
     this.#add(`"l","${id}","${reason}"`)
   }
 
   /** Takes a snapshot now, for a move to another node. Resolves in any case. @returns JSON, or null */
   async takeSnapshot(timeoutMs: number): Promise<string | null> {
-    if (this.#isOver) return null
+    if (this.#isOver || this.#closing) return null
     await new Promise<void>((resolve) => {
       const timeout = setTimeout(resolve, timeoutMs)
       this.#waitingForSnapshot.push(() => {
@@ -173,34 +184,45 @@ export class RunningScript implements ScriptEvents, ThreadRoom {
     return this.#snapshot
   }
 
-  /** Ends the script because its room has ended. */
-  end(): void {
-    if (this.#isOver) return
+  /** Ends the script because its room is over. It hears of it, and what it still scores, saves and logs is done. */
+  close(): void {
+    if (this.#isOver || this.#closing) return
     this.#add('"c"')
-    this.#finish('The room has ended.')
+    this.#flush()
+    this.#stopWaiting('The room has ended.')
+    this.#closing = setTimeout(() => this.#finish('The room has ended.'), CLOSING_MS).unref()
+  }
+
+  /** Ends the script because another node goes on with its room. */
+  end(): void {
+    if (!this.#isOver) this.#finish('The room has moved.')
   }
 
   receive(operations: string): void {
     if (this.#isOver) return
     try {
-      applyOperations(operations, this.#operations)
+      applyOperations(operations, this.#closing ? this.#lastOperations : this.#operations)
     } catch {
       this.failed({ reason: 'crash', text: 'The script’s thread answered with something else than operations.' })
     }
+    if (this.#closing && this.#openRequests === 0) this.#finish('The room has ended.')
   }
 
   failed(failure: Failure): void {
     if (this.#isOver) return
     const error = { name: '', message: failure.text, stack: failure.stack ?? '' }
     this.#note(error)
+    const hasRoom = !this.#closing
     this.#finish(failure.text)
-    this.#parts.onFailed(failure)
+    if (hasRoom) this.#parts.onFailed(failure)
   }
 
   moved(): void {
     this.#thread = null
     if (this.#isOver) return
-    if (++this.#moves > MOST_MOVES) this.failed({ reason: 'crash', text: 'The thread of the room ended repeatedly.' })
+    if (this.#closing) this.#finish('The room has ended.')
+    else if (++this.#moves > MOST_MOVES)
+      this.failed({ reason: 'crash', text: 'The thread of the room ended repeatedly.' })
     else this.#open()
   }
 
@@ -212,7 +234,7 @@ export class RunningScript implements ScriptEvents, ThreadRoom {
     const { limits, threads } = this.#parts
     const { source, path } = this.script
     // Events for the lost thread are contained in the room's present state, except messages, which are lost.
-    this.#clear()
+    this.#events.clear()
     this.#endQuestions('the script starts again')
     const players = JSON.stringify(this.#room.members.expected)
     const present = `${players},${this.#room.stateJson}`
@@ -237,9 +259,15 @@ export class RunningScript implements ScriptEvents, ThreadRoom {
   #finish(reason: string): void {
     this.#flush()
     this.#isOver = true
+    clearTimeout(this.#closing ?? undefined)
+    this.#closing = null
     this.#thread?.close(this.#number)
     if (this.#thread) this.#parts.threads.rest(this.#thread)
     this.#thread = null
+    this.#stopWaiting(reason)
+  }
+
+  #stopWaiting(reason: string): void {
     for (const done of this.#waitingForSnapshot.splice(0)) done()
     this.#rejectOpened(new Error(reason))
     this.#endQuestions(reason)
@@ -251,34 +279,19 @@ export class RunningScript implements ScriptEvents, ThreadRoom {
 
   #add(event: string, mayWait = false, bytes: Buffer | null = null): void {
     if (this.#isOver) return
-    if (this.#waiting === 0) this.#thread?.schedule(this.#flushNow)
-    const size = event.length + (bytes?.length ?? 0)
-    if (this.#size > 0 && this.#size + size > MOST_AT_ONCE) this.#endBatch()
-    if (!mayWait) this.#mayWait = false
-    this.#events += this.#events === '' ? event : `,${event}`
-    if (bytes) this.#bytes.push(bytes)
-    this.#size += size
-    this.#waiting += size
-  }
-
-  #endBatch(): void {
-    const bytes = this.#bytes.length === 0 ? null : new Uint8Array(Buffer.concat(this.#bytes))
-    this.#batches.push({ events: this.#events, bytes, mayWait: this.#mayWait })
-    this.#events = ''
-    this.#bytes = []
-    this.#size = 0
-    this.#mayWait = true
+    if (this.#events.isEmpty) this.#thread?.schedule(this.#flushNow)
+    this.#events.add(event, mayWait, bytes)
   }
 
   /** Adds a message of a player, unless the player sends too much, or the thread is given too little time for it. */
   #addFrom(id: string, event: string, bytes: Buffer | null = null): void {
     const size = event.length + (bytes?.length ?? 0)
-    if (this.#waiting >= MOST_WAITING || !this.#mayTake(id, size)) this.#leftOut++
+    if (this.#events.isFull || !this.#mayTake(id, size)) this.#leftOut++
     else this.#add(event, true, bytes)
   }
 
   #mayTake(id: string, size: number): boolean {
-    if (this.#waiting === 0) this.#began = performance.now()
+    if (this.#events.isEmpty) this.#began = performance.now()
     const now = this.#began
     let allowance = this.#fromPlayers.get(id)
     if (!allowance) {
@@ -293,23 +306,12 @@ export class RunningScript implements ScriptEvents, ThreadRoom {
   readonly #flushNow = () => this.#flush()
 
   #flush(): void {
-    if (this.#waiting === 0 || !this.#thread) return
-    this.#endBatch()
-    for (const { events, bytes, mayWait } of this.#batches) this.#thread.run(this.#number, events, bytes, mayWait)
-    this.#clear()
+    if (this.#events.isEmpty || !this.#thread) return
+    for (const { events, bytes, mayWait } of this.#events.take()) this.#thread.run(this.#number, events, bytes, mayWait)
     if (this.#leftOut === 0) return
     const text = `${this.#leftOut} messages of players were left out: one player sent too much, or the machine is too busy.`
     this.#leftOut = 0
     this.#log.error(this.#parts.clock.now().getTime(), { name: '', message: text, stack: '' })
-  }
-
-  #clear(): void {
-    this.#batches = []
-    this.#events = ''
-    this.#bytes = []
-    this.#size = 0
-    this.#waiting = 0
-    this.#mayWait = true
   }
 
   #note(error: LogText): void {
@@ -345,11 +347,8 @@ export class RunningScript implements ScriptEvents, ThreadRoom {
 
   #makeOperations(): ScriptOperations {
     const room = () => this.#room
-    const isOver = () => this.#isOver
     return {
-      get isOver() {
-        return isOver()
-      },
+      isOver: () => this.#isOver,
       send: (ids, frame) => room().tell(ids, textFrame(frame)),
       sendBinary: (ids, bytes) => room().tell(ids, binaryFrame(SCRIPT_INDEX, bytes)),
       write: (set, del) => {
@@ -361,6 +360,7 @@ export class RunningScript implements ScriptEvents, ThreadRoom {
       makeHost: (id) => room().makeHost(id),
       log: (text) => this.#log.log(this.#parts.clock.now().getTime(), text),
       threw: (error) => this.#threw(error),
+      requestFailed: (error) => this.#note(error),
       decided: (question, refusal) =>
         this.#questions.get(question)?.resolve(refusal === null ? null : { reason: refusal }),
       request: (id, kind, values) => {
@@ -370,10 +370,11 @@ export class RunningScript implements ScriptEvents, ThreadRoom {
           return
         }
         this.#requests.use(1)
-        const subs = room().members.accounts
+        const accounts = room().members.accounts
+        const accountOf = (id: string) => accounts.get(id) ?? this.#formerAccounts.get(id)?.account
         const { gameId, isPreview } = this.#parts
         const answer = this.#answerTo(id)
-        this.#parts.services.perform({ gameId, isPreview, subs, kind, values }).then(
+        this.#parts.services.perform({ gameId, isPreview, accountOf, kind, values }).then(
           (value) => answer(value, null),
           ({ code, message }) => answer(null, { code: String(code ?? 'failed'), message: String(message) }),
         )
@@ -383,6 +384,9 @@ export class RunningScript implements ScriptEvents, ThreadRoom {
         this.#snapshot = data
         this.#parts.onSnapshot(data)
         for (const done of this.#waitingForSnapshot.splice(0)) done()
+      },
+      closed: (openRequests) => {
+        this.#openRequests = openRequests
       },
     }
   }

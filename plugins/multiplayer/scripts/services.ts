@@ -18,8 +18,8 @@ export interface ScriptBackends {
 export interface ScriptRequest {
   gameId: string
   isPreview: boolean
-  /** The accounts in the room by the ids of their players. */
-  subs: ReadonlyMap<string, Account>
+  /** Finds the account of a player in the room, or of one who has just left. */
+  accountOf: (id: string) => Account | undefined
   kind: string
   values: unknown[]
 }
@@ -37,7 +37,7 @@ class Refused extends Error {
   }
 }
 
-/** Performs the requests of scripts, for players who are in their room. */
+/** Performs the requests of scripts, for players who are in their room or have just left it. */
 export class ScriptServices {
   readonly #backends: ScriptBackends | null
   readonly #running = new Map<string, number>()
@@ -49,13 +49,13 @@ export class ScriptServices {
   }
 
   /** @throws an error with a code and a message for the script */
-  async perform({ gameId, isPreview, subs, kind, values }: ScriptRequest): Promise<unknown> {
+  async perform({ gameId, isPreview, accountOf, kind, values }: ScriptRequest): Promise<unknown> {
     const backends = this.#backends
     if (!backends) throw new Refused('not_here', 'There are no scores and saves here.')
     if (isPreview) throw new Refused('not_in_previews', 'A preview has no scores and saves.')
     const [first, second, third, detail] = values
     const isScore = kind === 'score'
-    const account = subs.get(String(isScore ? second : first))
+    const account = accountOf(String(isScore ? second : first))
     if (!account) throw new Refused('no_such_player', 'There is no such player in the room.')
     if (account.guest) throw new Refused('guest', 'A guest has no scores and saves.')
     const playerId = account.sub

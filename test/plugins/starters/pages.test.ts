@@ -14,6 +14,7 @@ t.test('the chooser shows every starter, and the page of a new game leads to it'
   t.match((await player.get('/games')).text, 'href="/games/new/starter"')
   const { text, status } = await player.get(PATH)
   t.equal(status, 200)
+  t.notMatch(text, 'choice-list', 'no frame around the pictures')
   for (const { name, title } of STARTERS) {
     t.match(text, `value="${name}"`)
     t.match(text, `<span>${title}</span>`)

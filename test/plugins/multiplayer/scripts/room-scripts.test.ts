@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { Member } from '../../../../plugins/multiplayer/room/member.ts'
+import { until } from '../../../kit/until.ts'
 import { ScriptPlayer, startScripts } from './kit.ts'
 
 t.test('a script decides what players hear', async (t) => {
@@ -244,6 +245,41 @@ t.test('a script uses scores and saves of players in its room', async (t) => {
   t.same((await ada.next('done')).data, [1, { key: 'k' }, null])
   t.same(asked, [{ gameId: 'game', boardId: 'best', playerId: 'ada', score: 12, detail: { lap: 1 } }])
   t.same((await ada.next('failed')).data, ['saves_full', 'Too much.'])
+})
+
+t.test('a score or save that fails is logged where the script does not wait for it', async (t) => {
+  const refuse = async () => {
+    throw Object.assign(new Error('There is no such board.'), { code: 'not_found' })
+  }
+  const { open, enter, lines } = startScripts(t, {
+    backends: { submitScore: refuse, readSave: refuse, writeSave: refuse },
+  })
+  const hosted = await open(`export async function message(room, player, type) {
+  if (type === 'caught') await room.score('week', player, 1).catch(() => {})
+  if (type === 'all') await Promise.allSettled([room.score('week', player, 1), room.saves.get(player, 'k')])
+  if (type === 'later') {
+    const asked = room.score('week', player, 1)
+    try { await asked } catch { room.log('caught') }
+  }
+  if (type === 'returned') return room.score('week', player, 1)
+  if (type === 'lost')
+    room.score('week', player, 1)
+  room.send('done', type)
+}`)
+  const ada = await enter(hosted)
+  for (const type of ['caught', 'all', 'later']) {
+    ada.send(type)
+    t.equal((await ada.next('done')).data, type)
+  }
+  ada.send('returned')
+  for (let count = 0; count < 25; count++) ada.send('lost')
+  await until(() => lines.length === 27)
+  const errors = lines.filter(({ text }) => text === 'Error: There is no such board.')
+  t.same(
+    errors.map(({ level, line }) => ({ level, line })).sort((one, other) => Number(one.line) - Number(other.line)),
+    [{ level: 'error', line: 8 }, ...Array(25).fill({ level: 'error', line: 10 })],
+  )
+  t.equal(ada.closed, null, 'only exceptions end the room')
 })
 
 t.test('messages that a script does not answer run with its next tick, in order', async (t) => {

@@ -29,7 +29,8 @@
         return ''
       }
     }
-    function report(error) {
+    /** @param {string} [letter] of the operation: `E` for an exception, `F` for a request that failed */
+    function report(error, letter = 'E') {
       let name = ''
       let message = ''
       let stack = ''
@@ -42,7 +43,7 @@
       } else message = described(error)
       // Memory is a limit, which a script does not survive by catching the exception here.
       if (name === 'InternalError' && message === 'out of memory') throw error
-      write(`E\t${stringify(name)}\t${stringify(message)}\t${stringify(stack)}\n`)
+      write(`${letter}\t${stringify(name)}\t${stringify(message)}\t${stringify(stack)}\n`)
     }
 
     /** Lets the script log as many lines again. */

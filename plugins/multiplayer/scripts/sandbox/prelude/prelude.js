@@ -36,6 +36,8 @@
   const CALLS = 3
   /** Becomes 1 when the script answers to a message: it sends something, or sets a timer. */
   const ANSWERED = 4
+  /** How long after a player has left there are scores and saves for them, in ms. */
+  const FAREWELL_MS = 10_000
   /** What an operation costs beside its bytes. */
   const OPERATION_COST = 200
 
@@ -83,6 +85,8 @@
     // By their ids. An object without prototype is faster than a map, whose methods have to be applied.
     const players = { __proto__: null }
     let list = freeze([])
+    /** The times at which players left, by their ids. */
+    const leftAt = { __proto__: null }
     const relist = () => {
       const ids = keys(players)
       const next = []
@@ -140,9 +144,10 @@
       return schedule(ms, fn, isRepeated)
     }
 
-    const { request, answer } = makeRequests({ json, emit, mostBytes: options.frameBytes })
-
     const { log, report, beginTurn } = makeLog({ json, cut, write })
+
+    const requests = makeRequests({ json, emit, report, mostBytes: options.frameBytes })
+    const { request, answer, open: openRequests, markAwaited } = requests
 
     const FAILED = { __proto__: null }
     function invoke(fn, values) {
@@ -159,12 +164,17 @@
     }
     /** Reports the rejection of a promise. */
     function watch(result) {
-      if (result instanceof NativePromise) apply(then, result, [undefined, report])
+      if (!(result instanceof NativePromise)) return
+      markAwaited(result)
+      apply(then, result, [undefined, (error) => report(error)])
     }
 
-    const playerId = (player) => {
+    const hasJustLeft = (id) => leftAt[id] !== undefined && numbers[NOW] - leftAt[id] <= FAREWELL_MS
+    /** Returns the id of a player who is here. @param {boolean} mayHaveLeft whether one who has just left will do */
+    const playerId = (player, mayHaveLeft = false) => {
       const id = typeof player === 'object' && player !== null ? player.id : player
-      if (typeof id !== 'string' || players[id] === undefined) throw new TypeError('There is no such player here.')
+      if (typeof id !== 'string' || !(players[id] !== undefined || (mayHaveLeft && hasJustLeft(id))))
+        throw new TypeError('There is no such player here.')
       return id
     }
     const room = freeze({
@@ -210,10 +220,10 @@
       every: (ms, fn) => setTimer(ms, fn, true),
       log,
       score: (board, player, value, detail) =>
-        request('score', [nameOf(board, 'The board'), playerId(player), value, detail]),
+        request('score', [nameOf(board, 'The board'), playerId(player, true), value, detail]),
       saves: freeze({
-        get: (player, key) => request('saves.get', [playerId(player), nameOf(key, 'The key')]),
-        set: (player, key, value) => request('saves.set', [playerId(player), nameOf(key, 'The key'), value]),
+        get: (player, key) => request('saves.get', [playerId(player, true), nameOf(key, 'The key')]),
+        set: (player, key, value) => request('saves.set', [playerId(player, true), nameOf(key, 'The key'), value]),
       }),
     })
 
@@ -225,6 +235,8 @@
       for (const name of ['open', 'join', 'message', 'binary', 'tick', 'leave', 'snapshot', 'restore', 'close']) {
         handlers[name] = exported(name)
       }
+      /** Whether the room is over. The script then gets only answers to its requests. */
+      let isClosed = false
       const call = (name, values) => (handlers[name] === null ? undefined : invoke(handlers[name], values))
 
       function readSettings() {
@@ -270,6 +282,8 @@
         if (player === undefined) return
         delete players[id]
         relist()
+        for (const other of keys(leftAt)) if (!hasJustLeft(other)) delete leftAt[other]
+        leftAt[id] = numbers[NOW]
         call('leave', [room, player, reason])
       }
       function takeSnapshot() {
@@ -323,7 +337,7 @@
             return at + 4
           }
           case 't':
-            call('tick', [room, first])
+            if (!isClosed) call('tick', [room, first])
             return at + 2
           case 'b':
             takeBytes(players[first], bytes, events[at + 2])
@@ -355,6 +369,7 @@
             open(first, events[at + 2], events[at + 3])
             return at + 4
           default:
+            isClosed = true
             call('close', [room])
             return at + 1
         }
@@ -364,9 +379,10 @@
         const events = parse(text)
         taken = 0
         for (let at = 0; at < events.length; ) at = handle(events, at, bytes)
-        runTimers()
+        if (!isClosed) runTimers()
         beginTurn()
-        numbers[NEXT_TIMER] = nextTimer()
+        numbers[NEXT_TIMER] = isClosed ? -1 : nextTimer()
+        if (isClosed) out += `C\t${openRequests()}\n`
         const result = out
         out = ''
         return result

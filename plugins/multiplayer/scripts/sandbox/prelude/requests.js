@@ -7,8 +7,29 @@
   const NativeError = Error
   const TooMuch = RangeError
   const MOST_REQUESTS = 100
+  const { then } = NativePromise.prototype
 
-  return ({ json, emit, mostBytes }) => {
+  /** The promise of an answer. It knows whether the script will hear of an error. */
+  class Answer extends NativePromise {
+    #isAwaited = false
+    static get [Symbol.species]() {
+      return NativePromise
+    }
+    // biome-ignore lint/suspicious/noThenProperty: `await` calls it, since this is no plain promise
+    then(onFulfilled, onRejected) {
+      this.#isAwaited = true
+      return apply(then, this, [onFulfilled, onRejected])
+    }
+    static isAwaited(answer) {
+      return answer.#isAwaited
+    }
+    static await(promise) {
+      if (#isAwaited in promise) promise.#isAwaited = true
+    }
+  }
+  const { isAwaited, await: markAwaited } = Answer
+
+  return ({ json, emit, report, mostBytes }) => {
     let requested = 0
     const requests = new NativeMap()
     let waiting = 0
@@ -19,7 +40,15 @@
       const id = ++requested
       emit(`Q\t${id}\t${kind}\t${text}\n`, 1)
       waiting++
-      return new NativePromise((resolve, reject) => apply(mapSet, requests, [id, { resolve, reject }]))
+      // Made here, its stack has the line of the request.
+      const problem = new NativeError()
+      const pending = { promise: null, resolve: null, reject: null, problem }
+      pending.promise = new Answer((resolve, reject) => {
+        pending.resolve = resolve
+        pending.reject = reject
+      })
+      apply(mapSet, requests, [id, pending])
+      return pending.promise
     }
     function answer(id, value, error) {
       const pending = apply(mapGet, requests, [id])
@@ -27,10 +56,14 @@
       apply(mapDelete, requests, [id])
       waiting--
       if (error === null) return pending.resolve(value)
-      const problem = new NativeError(error.message)
+      const { problem } = pending
+      problem.message = error.message
       problem.code = error.code
+      if (!isAwaited(pending.promise)) report(problem, 'F')
       pending.reject(problem)
     }
-    return { request, answer }
+    /** Returns the number of requests without an answer. */
+    const open = () => waiting
+    return { request, answer, open, markAwaited }
   }
 })()
