@@ -251,7 +251,7 @@ export class Deploys {
   /**
    * Puts an earlier live deploy live again. Repeating the call changes nothing.
    *
-   * @param options `restartRooms`: end the rooms that run another deploy's script
+   * @param options `restartRooms`: end the rooms that run another deploy's script, and those that began without one
    * @throws NotFound when the player does not make the game
    * @throws NotRestorable when it never was live
    */
