@@ -57,7 +57,7 @@ async function createProgram(installation: Installation, wanted: string | undefi
     .configureHelp(HELP)
     .showHelpAfterError('Run `gameyard --help` for the commands, `gameyard help COMMAND` for one.')
     .helpOption('-h, --help', 'show this')
-    .addHelpCommand(new Command('help').argument('[command]').summary('show what a command takes').helpGroup('Other:'))
+    .addHelpCommand(describeHelp(new Command('help')))
     .addHelpText('after', EXAMPLES)
   for (const { name, summary, group, load } of COMMANDS) {
     const command = program.command(name).summary(summary).helpGroup(group)
@@ -65,7 +65,28 @@ async function createProgram(installation: Installation, wanted: string | undefi
     const { configure } = await load()
     configure(command, installation, () => createProgram(installation, EVERY))
   }
+  // The parser's own knows one level of names, which is enough for the commands below this one.
+  program.helpCommand(false)
+  describeHelp(program.command('help'))
+    .allowExcessArguments()
+    .action((_name: string, _options: object, { args }: Command) => helpOf(program, args))
   return program
+}
+
+const describeHelp = (help: Command): Command =>
+  help.argument('[command]').summary('show what a command takes').helpGroup('Other:')
+
+/** Shows the help of a command, such as `games list`. A name that the program doesn't know is an error. */
+async function helpOf(program: Command, names: string[]): Promise<void> {
+  let command = program
+  for (const name of names) {
+    if (command.commands.length === 0) break
+    const below = command.commands.find((candidate) => candidate.name() === name)
+    // The parser reports the unknown command, and suggests a similar one.
+    if (!below) return void (await command.parseAsync(['--', name], { from: 'user' }))
+    command = below
+  }
+  command.outputHelp()
 }
 
 /** The options of every client command, listed below a command's own. */

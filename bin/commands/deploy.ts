@@ -56,13 +56,13 @@ A script that imports other files is bundled with them by esbuild.`,
 }
 
 /** The last line for a game that other people can't open yet. */
-const HELD = {
-  waiting: '\n  Waits for the approval of the platform. Until then only you can open it.',
-  refused: '\n  The platform has not approved it: `gameyard games get` shows why. Only you can open it.',
-}
+const heldWords = (state: 'waiting' | 'refused', slug: string): string =>
+  state === 'waiting'
+    ? '\n  Waits for the approval of the platform. Until then only you can open it.'
+    : `\n  The platform has not approved it: \`gameyard games get ${slug}\` shows why. Only you can open it.`
 
 async function run(client: Client, dir: string | undefined, options: Options): Promise<void> {
-  const [{ chooseFolder }, { prepareRoomScript }, { usageError }] = await Promise.all([
+  const [{ chooseFolder, projectOf }, { prepareRoomScript }, { usageError }] = await Promise.all([
     import('../../clients/cli/deploy/target.ts'),
     import('../../clients/cli/deploy/room-script.ts'),
     import('../../clients/cli/errors.ts'),
@@ -70,8 +70,9 @@ async function run(client: Client, dir: string | undefined, options: Options): P
   if (options.preview && options.restartRooms) {
     throw usageError('--restart-rooms is for the live rooms, and a new preview has none.')
   }
-  const project = await client.project()
-  const folder = await chooseFolder(dir, project, client.cwd)
+  const found = await client.project()
+  const folder = await chooseFolder(dir, found, client.cwd)
+  const project = projectOf(found, { ...options, folder, cwd: client.cwd })
   const script = project && (await prepareRoomScript(project, folder))
   try {
     await publish(client, { project, folder, script }, options)
@@ -188,7 +189,7 @@ async function publish(client: Client, { project, folder, script }: Source, opti
     )
     return preview
       ? `${heading}\n  Look     ${result.previewUrl}\n  Publish  gameyard rollback ${result.deployId} --game ${slug}${found}`
-      : `${heading}\n  Play    ${result.playUrl}\n  Manage  ${result.manageUrl}${others.join('')}${found}${approval ? HELD[approval.state] : ''}`
+      : `${heading}\n  Play    ${result.playUrl}\n  Manage  ${result.manageUrl}${others.join('')}${found}${approval ? heldWords(approval.state, slug) : ''}`
   })
 }
 

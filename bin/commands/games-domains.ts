@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { Domain } from '../../clients/cli/domains.ts'
+import type { Game } from '../../clients/cli/games.ts'
 import type { Terminal } from '../../clients/cli/terminal.ts'
 import { type Client, type ClientOptions, runClient, withClientOptions } from '../client.ts'
 import type { Installation } from '../installation.ts'
@@ -9,12 +10,12 @@ type Options = ClientOptions & { game?: string }
 /**
  * Configures `gameyard games domains …`, the custom domains of a game.
  *
- * @param chosen returns the id of the target game
+ * @param chosen returns the target game
  */
 export function configureDomains(
   games: Command,
   installation: Installation,
-  chosen: (client: Client, named: string | undefined) => Promise<{ game: { id: string } }>,
+  chosen: (client: Client, named: string | undefined) => Promise<{ game: Game }>,
 ): void {
   const domains = games
     .command('domains')
@@ -33,14 +34,14 @@ Examples:
       .summary(summary)
       .description(description)
       .option('--game <game>', 'slug or id; default: that of gameyard.json')
-  const run = (options: Options, work: (client: Client, gameId: string) => Promise<void>) =>
-    runClient(options, installation, async (client) => work(client, (await chosen(client, options.game)).game.id))
+  const run = (options: Options, work: (client: Client, game: Game) => Promise<void>) =>
+    runClient(options, installation, async (client) => work(client, (await chosen(client, options.game)).game))
   const named = 'such as play.example.com'
 
   command(
     'list',
     'list the domains of a game',
-    'Lists the domains of a game, and the missing DNS records of each.',
+    'Lists the domains of a game, and the DNS records that are missing.',
   ).action((options: Options) => run(options, list))
   command('add', 'ask for a domain', 'Asks for a domain and shows the records that its DNS needs.')
     .argument('<domain>', named)
@@ -65,41 +66,40 @@ Examples:
 
 const load = async (client: Client) => Promise.all([client.api(), import('../../clients/cli/domains.ts')])
 
-async function list(client: Client, gameId: string): Promise<void> {
+async function list(client: Client, game: Game): Promise<void> {
   const [api, { listDomains, todoOf }] = await load(client)
-  const domains = await listDomains(api, gameId)
+  const domains = await listDomains(api, game.id)
   const { terminal } = client
-  terminal.result({ domains }, () =>
-    domains.length === 0
-      ? 'The game has no domain of its own. Add one: gameyard games domains add play.example.com'
-      : terminal.table(
-          ['DOMAIN', 'STATE', 'TO DO'],
-          domains.map((domain) => [
-            `${domain.name}${domain.primary ? ' (main)' : ''}`,
-            domain.state,
-            todoOf(domain) ?? 'nothing',
-          ]),
-        ),
-  )
+  if (domains.length === 0)
+    return terminal.result(
+      { domains },
+      () =>
+        `The game has no domain of its own. Add one: gameyard games domains add play.example.com --game ${game.slug}`,
+    )
+  const rows = domains.map((domain) => [
+    `${domain.name}${domain.primary ? ' (main)' : ''}`,
+    domain.state,
+    todoOf(domain) ?? 'nothing',
+  ])
+  const lacking = domains.filter(lacksRecord).map((domain) => `\n\n${recordsFor(terminal, domain)}`)
+  terminal.result({ domains }, () => `${terminal.table(['DOMAIN', 'STATE', 'TO DO'], rows)}${lacking.join('')}`)
 }
 
-async function add(client: Client, gameId: string, name: string): Promise<void> {
+async function add(client: Client, game: Game, name: string): Promise<void> {
   const [api, { addDomain }] = await load(client)
-  const domain = await addDomain(api, gameId, name)
+  const domain = await addDomain(api, game.id, name)
   client.terminal.result(domain, () =>
     [
-      `Add these records to the DNS of ${domain.name}:`,
+      recordsFor(client.terminal, domain),
       '',
-      recordsOf(client.terminal, domain),
-      '',
-      `The platform checks them repeatedly. To check now: gameyard games domains verify ${domain.name}`,
+      `The platform checks them repeatedly. To check now: gameyard games domains verify ${domain.name} --game ${game.slug}`,
     ].join('\n'),
   )
 }
 
-async function verify(client: Client, gameId: string, name: string): Promise<void> {
+async function verify(client: Client, game: Game, name: string): Promise<void> {
   const [api, { todoOf, verifyDomain }] = await load(client)
-  const domain = await verifyDomain(api, gameId, name)
+  const domain = await verifyDomain(api, game.id, name)
   if (domain.state !== 'verified') process.exitCode = 1
   const todo = todoOf(domain)
   const { terminal } = client
@@ -110,19 +110,25 @@ async function verify(client: Client, gameId: string, name: string): Promise<voi
   )
 }
 
-async function setPrimary(client: Client, gameId: string, name: string, primary: boolean): Promise<void> {
+async function setPrimary(client: Client, game: Game, name: string, primary: boolean): Promise<void> {
   const [api, { setPrimaryDomain }] = await load(client)
-  const domain = await setPrimaryDomain(api, gameId, name, primary)
+  const domain = await setPrimaryDomain(api, game.id, name, primary)
   client.terminal.result(domain, () =>
     primary ? `All other addresses of the game lead to ${domain.url} now.` : 'Every address shows the game itself now.',
   )
 }
 
-async function remove(client: Client, gameId: string, name: string): Promise<void> {
+async function remove(client: Client, game: Game, name: string): Promise<void> {
   const [api, { removeDomain }] = await load(client)
-  await removeDomain(api, gameId, name)
+  await removeDomain(api, game.id, name)
   client.terminal.result({ removed: name }, () => `Removed ${name}. Take its records out of the DNS too.`)
 }
+
+/** Whether the next step of a domain is one in its DNS. */
+const lacksRecord = ({ state, address }: Domain): boolean => state !== 'verified' || address === 'missing'
+
+const recordsFor = (terminal: Terminal, domain: Domain): string =>
+  `Add these records to the DNS of ${domain.name}:\n\n${recordsOf(terminal, domain)}`
 
 const recordsOf = (terminal: Terminal, { records }: Domain): string =>
   terminal.table(

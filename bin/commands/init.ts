@@ -18,7 +18,7 @@ export function configure(command: Command, installation: Installation): void {
     .argument('[file]', 'where to (default: gameyard.yaml)')
     .addOption(new Option('--preset <name>', 'start from a ready-made configuration').choices(PRESETS))
     .option('--game <game>', 'write gameyard.json for this game of yours: slug or id')
-    .option('--folder <dir>', 'with --game: where its build comes out', '.')
+    .option('--folder <dir>', 'with --game: where its build comes out (default: this folder)')
     .option('--force', 'with --game: write over a gameyard.json')
     .option('--room', 'write a first room.js, and name it in gameyard.json')
     .addHelpText(
@@ -33,11 +33,20 @@ Examples, for a game:
   gameyard init --room                            rooms in which a script of yours decides
   gameyard deploy dist --create                   makes the game and its gameyard.json in one go`,
     )
-    .action((file: string | undefined, options: Options) =>
-      options.game === undefined && !options.room
+    .action(async (file: string | undefined, options: Options) => {
+      if (options.game === undefined) await refuseOptionsOfGame(options)
+      return options.game === undefined && !options.room
         ? initPlatform(file, options, installation)
-        : runClient(options, installation, (client) => initGame(client, file, options)),
-    )
+        : runClient(options, installation, (client) => initGame(client, file, options))
+    })
+}
+
+/** @throws CliError when an option describes the gameyard.json of a game that is not named */
+async function refuseOptionsOfGame(options: Options): Promise<void> {
+  const option = (['folder', 'force'] as const).find((name) => options[name] !== undefined)
+  if (!option) return
+  const { usageError } = await import('../../clients/cli/errors.ts')
+  throw usageError(`--${option} is for the gameyard.json of a game.`, 'Name the game: --game SLUG')
 }
 
 async function initPlatform(file = 'gameyard.yaml', { preset, json }: Options, installation: Installation) {

@@ -79,7 +79,11 @@ async function run(
     .sort((a, b) => ((a.liveAt as string) < (b.liveAt as string) ? 1 : -1))
   const target = named === undefined ? earlier[0] : deploys.find(({ id }) => id === named)
   if (!target && named === undefined) {
-    throw new CliError(`${game.title} has no earlier version to go back to.`, { code: 'nothing_to_restore' })
+    const preview = deploys.find(({ state, liveAt }) => state === 'superseded' && liveAt === null)
+    throw new CliError(`${game.title} has no earlier version to go back to.`, {
+      code: 'nothing_to_restore',
+      ...(preview ? { hint: `Publish the newest preview: gameyard rollback ${preview.id} --game ${game.slug}` } : {}),
+    })
   }
   const id = target?.id ?? (named as string)
   const result = await api.post<{ url: string; playUrl: string } & Replacements>(

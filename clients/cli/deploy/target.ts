@@ -29,6 +29,27 @@ export async function chooseFolder(
   )
 }
 
+/**
+ * Returns the project that describes the folder to deploy. That of a parent folder may describe another build, whose game
+ * this one must not replace.
+ *
+ * @param found the project of the folder, of the working directory, or of its nearest parent
+ * @param options `folder`: the folder to deploy; `game`: from `--game`; `create`: whether `--create` is given
+ * @returns null when the command names another game, or makes one
+ * @throws CliError when only the project of a parent says which game it is
+ */
+export function projectOf(
+  found: FoundProject | null,
+  { folder, cwd, game, create = false }: Pick<TargetOptions, 'folder' | 'cwd' | 'game' | 'create'>,
+): FoundProject | null {
+  if (!found || found.buildFolder === folder || [cwd, folder].includes(dirname(found.file))) return found
+  if (game !== undefined || create) return null
+  throw usageError(
+    `${found.file} is for the build in ${found.buildFolder}, not for ${folder}. Nothing was published.`,
+    'Name the game of this build: --game SLUG. A new game: --create',
+  )
+}
+
 const hasIndex = (folder: string): Promise<boolean> =>
   access(join(folder, 'index.html')).then(
     () => true,

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t from 'tap'
+import { start } from '../../bin/program.ts'
 import { inFull } from '../../kit/extent.ts'
 import { freePort } from '../../kit/server.ts'
 import { ask } from '../../kit/upload.ts'
@@ -166,6 +167,8 @@ t.test('a folder becomes a game, and is then deployed by one word', async (t) =>
     stderr:
       /gameyard\.json names the game 2048 \(2048\), and --create asks for a new one, Game two\. Nothing was published/,
   })
+  t.match(await gameyard('init', '--folder', 'two'), { code: 2, stderr: /--folder is for .+ a game.*\n.*--game SLUG/ })
+  t.match(await gameyard('init', '--room', '--force'), { code: 2, stderr: /--force is for/ })
   await inFull(t)?.test('what the command line says and gameyard.json contradicts is refused', async (t) => {
     t.match(await gameyard('deploy', 'two', '--create'), { code: 2, stderr: /asks for a new one, Game two/ })
     t.match(await gameyard('deploy', 'dist', '--title', 'Two'), { code: 2, stderr: /there is no --create/ })
@@ -207,6 +210,30 @@ t.test('a build elsewhere is deployed again by its folder alone', async (t) => {
   t.match(await json('deploy', elsewhere), { created: false, files: 1, uploaded: 0 }, 'gameyard.json is no part of it')
 })
 
+t.test('the gameyard.json of a parent folder publishes its own build only', async (t) => {
+  const platform = await startTestServer(t)
+  const { server } = platform
+  const { json, cwd, env } = machine(t, {
+    SERVICE_API_TOKEN: await platform.token(),
+    SERVICE_BASE_URL: server.portal,
+  })
+  mkdirSync(join(cwd, 'dist'))
+  writeFileSync(join(cwd, 'dist/index.html'), '<title>Parent</title>')
+  const below = join(cwd, 'below')
+  mkdirSync(join(below, 'dist'), { recursive: true })
+  writeFileSync(join(below, 'dist/index.html'), '<title>Below</title>')
+  const parent = await json('deploy', 'dist', '--create')
+  const deployBelow = (...args: string[]) => start(t, ['deploy', ...args], { cwd: below, env }).ended
+
+  t.match(await deployBelow('dist'), { code: 2, stderr: /gameyard\.json is for the build in .+ Nothing was published/ })
+  t.match((await ask('GET', `${parent.url}/`)).body, /Parent/)
+  t.match(await deployBelow(), { code: 0, stdout: /Live {2}Parent/ }, 'without a name it is the build of the parent')
+  t.match(await deployBelow('../dist'), { code: 0, stdout: /Live {2}Parent/ })
+  t.match(await deployBelow('dist', '--create'), { code: 0, stdout: /Live {2}Below/, stderr: /Wrote gameyard\.json/ })
+  t.match(await deployBelow(), { code: 0, stdout: /Live {2}Below/ }, 'it has its own since')
+  t.match((await ask('GET', `${parent.url}/`)).body, /Parent/)
+})
+
 t.test('a preview is looked at first, and published afterwards', async (t) => {
   const platform = await startTestServer(t)
   const { server } = platform
@@ -232,8 +259,10 @@ t.test('a preview is looked at first, and published afterwards', async (t) => {
     t.match(await json('deploy', '--preview'), { uploaded: 0, previewUrl: /--/ }, 'the bytes are known by then')
     writeFileSync(join(other.cwd, 'index.html'), '<title>Other</title>')
     await other.json('deploy', '--create')
-    await other.json('deploy', '--preview')
-    t.match(await other.json('rollback'), { error: { code: 'nothing_to_restore' } })
+    const { deployId } = await other.json('deploy', '--preview')
+    t.match(await other.json('rollback'), {
+      error: { code: 'nothing_to_restore', hint: new RegExp(`preview: gameyard rollback ${deployId} --game other`) },
+    })
   })
 })
 

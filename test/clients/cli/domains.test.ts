@@ -26,10 +26,17 @@ t.test('a domain is brought, verified, made the main one and given up from the c
   })
   const { domains: listed } = await json(...domains('list'))
   t.match(listed, [{ name: 'play.example.com', state: 'pending', proof: 'missing' }])
+  t.match(await gameyard(...domains('list')), {
+    code: 0,
+    stdout:
+      /play\.example\.com +pending +its TXT record[^\n]+\n\nAdd these records[\s\S]+TXT +_gameyard\.play\.example\.com/,
+  })
   publish(dns, listed[0].records)
   t.match(await gameyard(...domains('verify', 'play.example.com')), { code: 0, stdout: /Verified +http:\/\/play/ })
   t.match(await json(...domains('primary', 'play.example.com')), { primary: true })
-  t.match(await gameyard(...domains('list')), { stdout: /play\.example\.com \(main\) +verified +nothing/ })
+  t.match(await gameyard(...domains('list')), {
+    stdout: /play\.example\.com \(main\) +verified +nothing\n$/,
+  })
   await inFull(t)?.test('and that is taken back', async (t) => {
     t.match(await json(...domains('primary', 'play.example.com', '--off')), { primary: false })
   })

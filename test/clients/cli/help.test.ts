@@ -71,6 +71,16 @@ t.test('every command says what it is for, by description and, where it takes so
   }
 })
 
+t.test('help takes the name of a command at any depth, and refuses one that is not there', async (t) => {
+  for (const names of [
+    ['games', 'list'],
+    ['games', 'boards', 'set'],
+    ['admin', 'quota'],
+  ])
+    t.equal((await helpOf('help', ...names)).stdout, (await helpOf(...names, '--help')).stdout, names.join(' '))
+  for (const names of [['gmaes'], ['games', 'lst']]) t.not((await helpOf('help', ...names)).code, 0, names.join(' '))
+})
+
 t.test('so does every command below one, with its own options before those that all have', async (t) => {
   for (const group of ['games', 'tokens', 'assets', 'blender', 'ai', 'config', 'admin']) {
     const { stdout } = await helpOf('help', group)
