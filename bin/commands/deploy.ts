@@ -1,4 +1,4 @@
-import { relative } from 'node:path'
+import { dirname, relative } from 'node:path'
 import type { Command } from 'commander'
 import type { ProjectBoard } from '../../clients/cli/boards.ts'
 import type { DeployProgress, DeployResult } from '../../clients/cli/deploy/deploy.ts'
@@ -261,7 +261,12 @@ async function bringBoards(
 
 function sayTarget(terminal: Terminal, { game, created, wrote }: Target, cwd: string): void {
   if (created) terminal.note(`Created the game ${terminal.styleNote('bold', game.title)} at ${game.url}`)
-  if (typeof wrote === 'string')
-    terminal.note(`Wrote ${relative(cwd, wrote) || wrote}: from now on \`gameyard deploy\` is enough.`)
-  else if (wrote) terminal.note(terminal.styleNote('yellow', `${wrote.message} Next time: --game ${game.slug}`))
+  if (typeof wrote === 'string') {
+    const place = dirname(wrote)
+    // The file is found from its own folder, and from those below it.
+    const named = relative(place, cwd).startsWith('..') ? ` ${relative(cwd, place)}` : ''
+    terminal.note(`Wrote ${relative(cwd, wrote)}: from now on \`gameyard deploy${named}\` is enough.`)
+  }
+  if (wrote instanceof Error)
+    terminal.note(terminal.styleNote('yellow', `${wrote.message} Next time: --game ${game.slug}`))
 }

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { isPlatformError } from '../../../core/errors.ts'
 import { actorOf, callerOf, staffPage } from '../../../core/http/auth.ts'
+import { refusedForm } from '../../../core/http/forms/refused-forms.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { extendPolicy } from '../../../core/http/security-headers.ts'
 import { renderPage } from '../../../core/pages/index.ts'
@@ -67,7 +68,7 @@ export const queuePages: Routes = async (app) => {
         owner,
         names,
         mayDecide,
-        isNext: wanted !== undefined || done !== undefined,
+        isRefused: (refused ?? refusedForm()) !== undefined,
         mayDisable: owner !== null && (viewer?.role === 'admin' ? owner.id !== playerId : owner.role === 'player'),
       }),
     })

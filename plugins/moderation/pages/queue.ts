@@ -35,8 +35,8 @@ export interface QueuePageProps {
   mayDecide: boolean
   /** Whether the viewer may disable the owner. */
   mayDisable: boolean
-  /** Whether the viewer came from another case, so that the focus is on this one. */
-  isNext: boolean
+  /** Whether a decision was refused. The focus belongs to the reason then, otherwise to the case. */
+  isRefused: boolean
 }
 
 /** Renders the queue: the thing in sight with its reports and actions, and the list of the others. */
@@ -56,7 +56,7 @@ export function QueuePage(props: QueuePageProps): View {
   return html`
     <${PageHeader} title="Reports" lede=${LEDE} />
     <div class="queue">
-      <article class="card queue-case" id="case" aria-label=${titleOf(current)} aria-describedby="case-keys" tabindex="0" autofocus=${props.isNext}>
+      <article class="card queue-case" id="case" aria-label=${titleOf(current)} aria-describedby="case-keys" tabindex="0" autofocus=${!props.isRefused}>
         <div class="queue-steps">
           <span class="soft"><span id="case-keys" class="visually-hidden">Keys act while the focus is on this case.</span>${at < 0 ? `${count} waiting` : `${first + at + 1} of ${count}`}</span>
           <span class="row">${step(previous, 'k', 'Previous')}${step(next, 'j', 'Next')}</span>

@@ -201,6 +201,7 @@ export const playerPages: Routes = async (app) => {
         passkeyHosts: await passkeys.hostsElsewhere(),
         guests: signUp.takesGuests,
         needsWork: signUp.challenge.isRequired,
+        legal: app.site.legal,
       }),
     })
   }

@@ -3,6 +3,8 @@ import type { Legal } from '../../../core/pages/legal.ts'
 import type { FormProblem } from '../form-problems.ts'
 import type { ProviderChoice } from '../upstream/providers.ts'
 
+type Documents = Pick<Legal, 'terms' | 'privacy'>
+
 interface AccountFormProps {
   siteName: string
   returnTo: string
@@ -21,6 +23,9 @@ export const other = (path: string, returnTo: string): string =>
 const reason = (returnTo: string, otherwise: string): string =>
   returnTo.startsWith('/oauth/authorize') ? 'One account for every game here. Then you go on to yours.' : otherwise
 
+/** Whether a player comes to connect an account elsewhere, whose address an account here has. */
+const connects = (returnTo: string): boolean => returnTo.startsWith('/connect/')
+
 /** Warns the administrator of a new server, because this form would create a regular player. */
 const FirstHost = (): View => html`
   <${Notice} title="Is this server yours?">Open the set-up link that it printed at its start, to become its administrator. This form creates a player’s account.<//>`
@@ -36,15 +41,23 @@ interface SignInProps extends AccountFormProps {
   needsWork: boolean
   guestName?: string | undefined
   guestProblem?: FormProblem | undefined
+  /** The terms that an account made on this page accepts: by a provider, or a guest's. */
+  legal: Documents
 }
 
 export const SignInPage = (props: SignInProps): View => {
-  const { siteName, returnTo, signUpIsOpen, awaitsHost, email, problem } = props
+  const { siteName, returnTo, signUpIsOpen, awaitsHost, email, problem, legal } = props
+  const guests = props.guests && !connects(returnTo)
+  const creates = guests || (signUpIsOpen && props.providers.length > 0)
   return html`
     <div class="stack">
       <header class="page-header">
         <h1>Welcome back</h1>
-        <p class="lede">${reason(returnTo, `Sign in to ${siteName}.`)}</p>
+        <p class="lede">${
+          connects(returnTo)
+            ? 'You have an account here with this email address. Sign in to it as before; then you can connect the other one.'
+            : reason(returnTo, `Sign in to ${siteName}.`)
+        }</p>
       </header>
       ${awaitsHost && html`<${FirstHost} />`}
       <${Form} action="/sign-in" error=${problem?.message} submit="Sign in">
@@ -59,7 +72,8 @@ export const SignInPage = (props: SignInProps): View => {
         ${signUpIsOpen && html`<a href=${other('/sign-up', returnTo)}>New here? Sign up</a>`}
       <//>
       <${OtherWays} ...${props} />
-      ${props.guests && html`<${GuestCard} ...${props} />`}
+      ${guests && html`<${GuestCard} ...${props} />`}
+      ${creates && html`<${Consent} ...${legal} act=${guests ? 'creating an account or playing as a guest' : undefined} />`}
     </div>`
 }
 
@@ -99,7 +113,7 @@ interface SignUpProps extends AccountFormProps {
   /** Whether a new account needs a proof of work. */
   needsWork: boolean
   /** The terms that a new account accepts. */
-  legal: Pick<Legal, 'terms' | 'privacy'>
+  legal: Documents
   providers: ProviderChoice[]
   /** The target of the form, if it is not the open sign-up. */
   action?: string
@@ -153,13 +167,13 @@ export function SignUpPage(props: SignUpProps): View {
 }
 
 /** Says which documents a new account accepts, if the operator has any. */
-const Consent = ({ terms, privacy }: Pick<Legal, 'terms' | 'privacy'>): View | null => {
+const Consent = ({ terms, privacy, act = 'creating an account' }: Documents & { act?: string }): View | null => {
   const documents = [
     terms && html`<a href=${terms} target="_blank">terms</a>`,
     privacy && html`<a href=${privacy} target="_blank">privacy notice</a>`,
   ].filter(Boolean)
   if (documents.length === 0) return null
-  return html`<${Note}>By creating an account you accept the ${documents[0]}${documents[1] && html` and the ${documents[1]}`}.<//>`
+  return html`<${Note}>By ${act} you accept the ${documents[0]}${documents[1] && html` and the ${documents[1]}`}.<//>`
 }
 
 /** The field that the script of the page fills in, and the line that announces it. */

@@ -47,6 +47,12 @@ t.test('terms and privacy notice are on every page, at sign-up, and pages of the
     (await stranger.get('/sign-up')).text,
     /accept the <a href="\/legal\/terms"[^>]*>terms<\/a> and the <a href="\/legal\/privacy"/,
   )
+  t.notMatch((await stranger.get('/sign-in')).text, /you accept/, 'where no account is made')
+  const withGuests = await startPlatform(t, { config: { portal: { legal }, auth: { guests: true } } })
+  t.match(
+    (await withGuests.stranger.get('/sign-in')).text,
+    /playing as a guest you accept the <a href="\/legal\/terms"/,
+  )
   const terms = await stranger.get('/legal/terms')
   t.match(terms, { status: 200, text: /<h1>Rules of the yard<\/h1>[\s\S]*<h2 id="not-allowed">/ })
   const [article] = /<article[\s\S]*<\/article>/.exec(terms.text) ?? ['']

@@ -176,6 +176,9 @@ t.test('an address that has an account only leads to a question, which its owner
   const question = asked.headers.location as string
   const signIn = await browser.get(question)
   t.match(signIn.headers.location, /^\/sign-in\?returnTo=/, 'the owner signs in first')
+  const { text } = await browser.get(signIn.headers.location as string)
+  t.match(text, /You have an account here with this email address/, 'and reads why')
+  t.notMatch(text, /Play as a guest/, 'a guest could not connect it')
   t.equal((await eve.get(question)).status, 403)
   t.equal((await eve.submit(question, {})).status, 403)
   t.match((await owner.get(question)).text, /Connect the Club\?/)
