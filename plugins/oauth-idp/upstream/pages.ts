@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
+import { isPlatformError, type PlatformError } from '../../../core/errors.ts'
 import { callerOf } from '../../../core/http/auth.ts'
 import { refusePrefetch } from '../../../core/http/request-rules.ts'
 import type { Routes } from '../../../core/http/routes.ts'
@@ -41,31 +42,41 @@ function reasonOf(description: unknown): string {
   return text.length > LONGEST_REASON ? `${text.slice(0, LONGEST_REASON).join('')}…` : text.join('')
 }
 
+interface Refusal {
+  provider: Provider
+  returnTo: string
+  status: number
+  /** Why the sign-in was refused: a sentence of this platform, or the words of the provider. */
+  reason: { ours: string } | { theirs: string }
+}
+
 /**
- * The page with the reason of a provider. It is the answer to the callback and has no address of its own: no link can
- * make this platform show the words of somebody else.
+ * The page of a refused sign-in. It is the answer to the callback and has no address of its own: no link can make this
+ * platform show the words of somebody else.
  */
-function refusedPage(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { provider, reason, returnTo }: { provider: Provider; reason: string; returnTo: string },
-) {
+function refusedPage(request: FastifyRequest, reply: FastifyReply, { provider, reason, returnTo, status }: Refusal) {
   const again = `/sign-in/with/${provider.name}?${new URLSearchParams({ returnTo })}`
   return renderPage(reply, {
     title: 'Sign-in refused',
     user: request.principal?.kind === 'session' ? callerOf(request).viewer : null,
     narrow: true,
-    status: 403,
+    status,
     body: html`
       <div class="stack">
         <header class="page-header">
           <h1>Sign-in refused</h1>
-          <p class="lede">The reason, in the words of ${provider.label}:</p>
+          <p class="lede">${'ours' in reason ? reason.ours : `The reason, in the words of ${provider.label}:`}</p>
         </header>
-        <div class="prose"><blockquote>${reason}</blockquote></div>
+        ${'theirs' in reason && html`<div class="prose"><blockquote>${reason.theirs}</blockquote></div>`}
         <p class="row"><${Button} kind="act" href=${again}>Try again<//> <${Button} href=${signInPath(returnTo, null)}>Choose another way<//></p>
       </div>`,
   })
+}
+
+/** Returns an error that says why a player may not sign in; any other one is thrown on. */
+function refusalOf(error: unknown): PlatformError {
+  if (!isPlatformError(error) || error.statusCode >= 500) throw error
+  return error
 }
 
 /**
@@ -113,10 +124,17 @@ export const upstreamPages: Routes = async (app) => {
         if (DECLINED.has(error)) return reply.redirect(signInPath(returnTo, null), 303)
         const reason = reasonOf(description)
         if (reason === '') return reply.redirect(signInPath(returnTo, 'provider'), 303)
-        return refusedPage(request, reply, { provider, reason, returnTo })
+        return refusedPage(request, reply, { provider, returnTo, status: 403, reason: { theirs: reason } })
       }
       const profile = await profileOf(provider, flow, request)
-      const outcome = await upstream.arrive(provider, profile, { currentId: current, returnTo })
+      const outcome = await upstream.arrive(provider, profile, { currentId: current, returnTo }).catch(refusalOf)
+      if (outcome instanceof Error)
+        return refusedPage(request, reply, {
+          provider,
+          returnTo,
+          status: outcome.statusCode,
+          reason: { ours: outcome.message },
+        })
       if ('question' in outcome) return reply.redirect(`/connect/${outcome.question}`, 303)
       await sessions.start(reply, outcome.playerId, outcome.epoch)
       return reply.redirect(returnTo, 303)

@@ -319,6 +319,18 @@ t.test('where sign-up is not open, an account elsewhere makes none', async (t) =
   t.match((await through(admin)).headers.location, /^\/connect\//, 'those there are may connect theirs')
 })
 
+t.test('an address at a blocked domain makes no account, and the page leads on', async (t) => {
+  const { platform, through, person } = await start(t, { blockedEmailDomains: ['mail.example'] })
+  person.current = verified('u1', 'ada@mail.example')
+  const refused = await through(new Client(platform.app), '?returnTo=/games/pong')
+  t.match(refused, {
+    status: 400,
+    text: /<h1>Sign-in refused<\/h1>[\s\S]*Addresses at mail\.example are not accepted here/,
+  })
+  t.match(refused.text, /href="\/sign-in\?returnTo=%2Fgames%2Fpong"[^>]*>Choose another way/)
+  t.match(refused.text, /href="\/sign-in\/with\/club\?returnTo=%2Fgames%2Fpong"[^>]*>Try again/)
+})
+
 t.test('who is disabled is not let in', async (t) => {
   const { platform, through, person } = await start(t)
   await platform.admin()
