@@ -1,4 +1,6 @@
 import { isIP } from 'node:net'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
 import { compile } from '@fastify/proxy-addr'
 import type { Config } from '../core/config.ts'
 import type { Findings } from './findings.ts'
@@ -22,6 +24,31 @@ export function deriveAddresses(values: Record<string, unknown>): void {
 
 const isPort = (port: unknown): port is number => Number.isInteger(port) && Number(port) >= 0 && Number(port) <= 65_535
 
+/** Keys of files and folders on this machine. */
+const PATHS = [
+  ['dataDir'],
+  ['listen', 'socket'],
+  ['listen', 'tls', 'cert'],
+  ['listen', 'tls', 'key'],
+  ['listen', 'tls', 'challenges'],
+  ['bus', 'path'],
+  ['backup', 'to'],
+  ['portal', 'legal', 'terms'],
+  ['portal', 'legal', 'privacy'],
+]
+
+/** Only a shell knows `~`. Here it would make a folder of that name, which is risky to remove in a shell. */
+function checkPaths(config: Config, error: Findings['error']): void {
+  for (const path of PATHS) {
+    const text = path.reduce<unknown>((at, key) => (isMapping(at) ? at[key] : undefined), config)
+    if (typeof text === 'string' && /^~(\/|$)/.test(text))
+      error(
+        path,
+        `${path.join('.')}: ${text} is not in your home folder; write the whole path: ${join(homedir(), text.slice(1))}`,
+      )
+  }
+}
+
 /** Checks rules that involve several values: contradictory combinations, and settings that weaken security. */
 export function checkRules(config: Config, { error, warning }: Pick<Findings, 'error' | 'warning'>): void {
   if (config.trustProxy === true)
@@ -30,6 +57,7 @@ export function checkRules(config: Config, { error, warning }: Pick<Findings, 'e
       'trustProxy: true lets anyone choose the address they seem to come from; name the addresses of your proxy instead',
     )
   checkProxies(config, error)
+  checkPaths(config, error)
   const { host } = config.listen ?? {}
   if (host && !isIP(host) && !/^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(host))
     error(['listen', 'host'], `listen.host: ${host} is no address; the port is listen.port`)

@@ -50,6 +50,11 @@ const refused: { source: string; config: object; says: RegExp }[] = [
     config: { games: { domain: 'localhost:99999' } },
     says: /^games: localhost:99999 is no domain/,
   },
+  ...['dataDir', 'listen.tls.challenges', 'backup.to'].map((key) => ({
+    source: 'config/rules.ts',
+    config: key.split('.').reduceRight<object | string>((value, name) => ({ [name]: value }), '~/yard') as object,
+    says: new RegExp(`^${key}: ~/yard is not in your home folder; write the whole path: /.*/yard`),
+  })),
   { source: 'config/rules.ts', config: { games: { formerDomains: ['a..b'] } }, says: /^games: a\.\.b is no domain/ },
   {
     source: 'plugins/oauth-idp/config-rules.ts',
