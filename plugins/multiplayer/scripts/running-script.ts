@@ -45,6 +45,8 @@ export interface RunningScriptParts {
   limits: ScriptLimits
   threads: ScriptThreads
   services: ScriptServices
+  /** The scripts whose rooms are over, until they are over too. */
+  closing: Set<RunningScript>
   log: (line: ScriptLogLine) => void
   /** Called when the script can't go on; its players are to be sent away. */
   onFailed: (failure: Failure) => void
@@ -63,16 +65,18 @@ export class RunningScript implements ScriptEvents, ThreadRoom {
   readonly script: RoomScript
   relay = false
   clientState = false
+  readonly #opening = Promise.withResolvers<void>()
   /** Resolves when the room is open; rejects when it could not be opened. */
-  readonly opened: Promise<void>
+  readonly opened: Promise<void> = this.#opening.promise
+  readonly #ending = Promise.withResolvers<void>()
+  /** Resolves when the script is over: its room has ended, and what it still asked for is done. */
+  readonly ended: Promise<void> = this.#ending.promise
   readonly #room: Room
   readonly #parts: RunningScriptParts
   readonly #log: ScriptLog
   readonly #operations: ScriptOperations = this.#makeOperations()
   /** What a script may still do when its room is over. */
   readonly #lastOperations: ScriptOperations = { ...this.#operations, ...WITHOUT_ROOM }
-  #resolveOpened: () => void = () => {}
-  #rejectOpened: (error: Error) => void = () => {}
   #thread: ScriptThread | null = null
   #number = 0
   readonly #events = new WaitingEvents()
@@ -106,10 +110,6 @@ export class RunningScript implements ScriptEvents, ThreadRoom {
     this.#parts = parts
     this.#requests = new Allowance(REQUESTS.perSecond, REQUESTS.atOnce, performance.now())
     this.#log = new ScriptLog({ roomId: room.id, deployId: script.deployId, path: script.path }, parts.log)
-    this.opened = new Promise((resolve, reject) => {
-      this.#resolveOpened = resolve
-      this.#rejectOpened = reject
-    })
     // Who waits for it handles the error; a room that nobody waits for has none who would.
     this.opened.catch(() => {})
     this.#open()
@@ -190,6 +190,7 @@ export class RunningScript implements ScriptEvents, ThreadRoom {
     this.#add('"c"')
     this.#flush()
     this.#stopWaiting('The room has ended.')
+    this.#parts.closing.add(this)
     this.#closing = setTimeout(() => this.#finish('The room has ended.'), CLOSING_MS).unref()
   }
 
@@ -265,11 +266,13 @@ export class RunningScript implements ScriptEvents, ThreadRoom {
     if (this.#thread) this.#parts.threads.rest(this.#thread)
     this.#thread = null
     this.#stopWaiting(reason)
+    this.#parts.closing.delete(this)
+    this.#ending.resolve()
   }
 
   #stopWaiting(reason: string): void {
     for (const done of this.#waitingForSnapshot.splice(0)) done()
-    this.#rejectOpened(new Error(reason))
+    this.#opening.reject(new Error(reason))
     this.#endQuestions(reason)
   }
 
@@ -333,7 +336,7 @@ export class RunningScript implements ScriptEvents, ThreadRoom {
     this.clientState = settings.clientState === true
     const { players } = settings
     if (typeof players === 'number' && players >= 1) this.#room.capacity = Math.min(players, this.#room.capacity)
-    this.#resolveOpened()
+    this.#opening.resolve()
   }
 
   /** Returns what answers a request. After a move another sandbox counts its requests from zero, and did not ask for this. */

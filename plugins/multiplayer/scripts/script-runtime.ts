@@ -39,6 +39,7 @@ export class ScriptRuntime {
   readonly #limits: ScriptLimits
   readonly #threads: ScriptThreads
   readonly #services: ScriptServices
+  readonly #closing = new Set<RunningScript>()
 
   constructor(parts: ScriptRuntimeParts) {
     this.#parts = parts
@@ -80,6 +81,7 @@ export class ScriptRuntime {
       limits: this.#limits,
       threads: this.#threads,
       services: this.#services,
+      closing: this.#closing,
       log: (line) => this.logs.append(gameId, [line]),
       onFailed: (failure) => {
         this.#parts.log.info({ gameId, room: room.id, reason: failure.reason }, 'a room ended: its script failed')
@@ -89,7 +91,9 @@ export class ScriptRuntime {
     })
   }
 
+  /** Ends the threads when the scripts whose rooms are over have done what they still do, a few seconds at most. */
   async close(): Promise<void> {
+    await Promise.all([...this.#closing].map(({ ended }) => ended))
     await this.#threads.close()
   }
 }

@@ -74,6 +74,24 @@ t.test('a restart tells the script that its players have gone, and ends rooms wi
   t.same(lines.map(({ text }) => text).slice(0, 3), ['leave p1 closed', 'leave p2 closed', 'close 0'])
 })
 
+t.test('a server that stops waits for the scripts whose rooms have just ended', async (t) => {
+  const { asked, backends } = keepRequests()
+  const [reading, mayRead] = [Promise.withResolvers<void>(), Promise.withResolvers<number>()]
+  const readSave = () => {
+    reading.resolve()
+    return mayRead.promise
+  }
+  const { open, enter, scripts } = startScripts(t, { backends: { ...backends, readSave } })
+  const hosted = await open(SCRIPT)
+  const ada = await enter(hosted, 'ada')
+  hosted.room.leave(ada.member, ada, 'left')
+  await reading.promise
+  const stopped = scripts.close()
+  mayRead.resolve(1)
+  await stopped
+  t.match(asked, [{ boardId: 'week' }, { key: 'visits', value: 2 }])
+})
+
 t.test('a room that moves to another node does not close', async (t) => {
   const { open, enter, lines } = startScripts(t)
   const hosted = await open(SCRIPT)
