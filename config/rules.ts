@@ -170,6 +170,11 @@ function checkTls({ listen, lan, portal }: Config, error: Findings['error']): vo
     error(['listen', 'tls'], `listen.tls: ${cert ? 'key' : 'cert'} is missing; https needs a certificate and its key`)
   else if (lan?.https)
     error(['lan', 'https'], 'lan.https: listen.tls brings a certificate already; choose one of the two')
+  else if (lan?.enabled)
+    error(
+      ['listen', 'tls'],
+      'listen.tls: in the LAN mode the platform is at an address of the network, which your certificate is not for; leave listen.tls out, and for https use --https (lan.https)',
+    )
   else if (!portal?.url?.startsWith('https:'))
     error(
       ['portal', 'url'],

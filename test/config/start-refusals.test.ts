@@ -121,6 +121,11 @@ const refused: { source: string; config: object; says: RegExp }[] = [
     says: /^Several machines can share this database/,
   },
   {
+    source: 'config/rules.ts',
+    config: { lan: { enabled: true, address: '127.0.0.1' }, listen: { tls: { cert: 'cert.pem', key: 'key.pem' } } },
+    says: /listen\.tls: in the LAN mode .* use --https/,
+  },
+  {
     source: 'core/origins/certificate-files.ts',
     config: tls('absent.pem', 'key.pem'),
     says: /^listen\.tls\.cert: .* can't be read/,
