@@ -3,10 +3,12 @@ import type { LimitChanges } from '../../plugins/quotas/index.ts'
 import { commandActor, withQuotas } from '../admin-services.ts'
 import type { Installation } from '../installation.ts'
 import { type ConfigOptions, withConfigOptions } from '../options.ts'
+import { printResult, withJson } from '../result.ts'
 
 /** Commander takes null for a missing value, so no limit is a word here. */
 type Limit = number | 'none' | 'default'
 interface QuotaOptions extends ConfigOptions {
+  json?: true
   storage?: Limit
   games?: Limit
   assets?: Limit
@@ -19,7 +21,7 @@ interface QuotaOptions extends ConfigOptions {
 export function configureQuota(admin: Command, installation: Installation): void {
   const limit = (flags: string, description: string, parse: (text: string) => number) =>
     new Option(flags, description).argParser((text) => limitOf(text, parse))
-  withConfigOptions(admin.command('quota'))
+  withJson(withConfigOptions(admin.command('quota')))
     .summary('show or change what a player may store')
     .description(
       'Shows what a player may have, or changes it. A number holds at once and for this player only; `none` is no limit, `default` the number of the configuration.',
@@ -49,12 +51,13 @@ async function quota(player: string, options: QuotaOptions, installation: Instal
     if (Object.keys(changes).length > 0) await limits.change(id, changes, commandActor())
     const [effective, overrides] = await Promise.all([limits.of(id), limits.overridesOf(id)])
     const { formatBytes } = await import('../../core/pages/format-bytes.ts')
-    console.log(`${name} (${id}) may have:`)
-    for (const [limit, value] of Object.entries(effective)) {
+    const lines = Object.entries(effective).map(([limit, value]) => {
       const { label, inBytes } = LABELS[limit as keyof typeof LABELS]
       const said = value === null ? 'no limit' : inBytes ? formatBytes(value) : String(value)
-      console.log(`  ${label.padEnd(16)} ${said}${Object.hasOwn(overrides, limit) ? '' : ' (as configured)'}`)
-    }
+      return `\n  ${label.padEnd(16)} ${said}${Object.hasOwn(overrides, limit) ? '' : ' (as configured)'}`
+    })
+    const result = { id, name, limits: effective, changed: Object.keys(overrides) }
+    printResult(options, result, () => `${name} (${id}) may have:${lines.join('')}`)
   })
 }
 

@@ -5,9 +5,10 @@ import type { Case, Decision, DecisionParts, Decisions } from '../../plugins/mod
 import { commandActor } from '../admin-services.ts'
 import type { Installation } from '../installation.ts'
 import { type ConfigOptions, loadPlatformConfig, withConfigOptions } from '../options.ts'
+import { printResult, withJson } from '../result.ts'
 
-type ListOptions = ConfigOptions & { json?: true }
-type SuspendOptions = ConfigOptions & { reason: string }
+type Options = ConfigOptions & { json?: true }
+type SuspendOptions = Options & { reason: string }
 
 /** The maximum number of listed targets. */
 const LISTED = 1000
@@ -31,18 +32,18 @@ Examples:
     .description('Lists what has open reports: urgent ones first, then those with most reports, then the oldest.')
     .option('--json', 'as JSON lines')
     .addHelpText('after', '\nExample:\n  gameyard admin reports list --json')
-    .action((options: ListOptions) => list(options, installation))
-  withConfigOptions(reports.command('dismiss'))
+    .action((options: Options) => list(options, installation))
+  withJson(withConfigOptions(reports.command('dismiss')))
     .summary('dismiss the reports about something')
     .description('Closes the reports about a game, an asset or a player. The reporters are told ten minutes later.')
     .argument('<id>', 'id of the game, asset or player')
     .addHelpText('after', '\nExample:\n  gameyard admin reports dismiss gam_01KAR5N8J6T5XQ3E0V9W2B7C4D')
-    .action((id: string, options: ConfigOptions) =>
+    .action((id: string, options: Options) =>
       withDecisions(options, installation, async (decisions) =>
-        printDecision(await decisions.decide(id, { action: 'dismiss' }, commandActor())),
+        printDecision(options, await decisions.decide(id, { action: 'dismiss' }, commandActor())),
       ),
     )
-  withConfigOptions(reports.command('suspend'))
+  withJson(withConfigOptions(reports.command('suspend')))
     .summary('suspend a reported game')
     .description(
       'Suspends a reported game, and upholds the reports about it. A server without a bus sees it within seconds.',
@@ -57,23 +58,27 @@ Examples:
       withDecisions(options, installation, async (decisions) => {
         if (!id.startsWith('gam_'))
           throw new InvalidRequest('This suspends games. Decide about others at /admin/reports.')
-        printDecision(await decisions.decide(id, { action: 'suspend', message: reason }, commandActor()))
+        printDecision(options, await decisions.decide(id, { action: 'suspend', message: reason }, commandActor()))
       }),
     )
-  withConfigOptions(reports.command('undo'))
+  withJson(withConfigOptions(reports.command('undo')))
     .summary('undo a decision')
     .description('Opens the reports of a decision again, and lifts the suspension that it made.')
     .argument('<decision>', 'id of the decision, as the command printed it')
     .addHelpText('after', '\nExample:\n  gameyard admin reports undo dec_01KAR5P2M1Z8Y7X6W5V4T3S2R1')
-    .action((id: string, options: ConfigOptions) =>
+    .action((id: string, options: Options) =>
       withDecisions(options, installation, async (decisions) => {
         const { reports: count } = await decisions.undo(id, commandActor())
-        console.log(`Undone. ${count} ${count === 1 ? 'report is' : 'reports are'} open again.`)
+        printResult(
+          options,
+          { id, undone: true, reports: count },
+          () => `Undone. ${count} ${count === 1 ? 'report is' : 'reports are'} open again.`,
+        )
       }),
     )
 }
 
-async function list({ json, ...options }: ListOptions, { version }: Installation): Promise<void> {
+async function list({ json, ...options }: Options, { version }: Installation): Promise<void> {
   const [{ withDatabase }, { readCases }] = await Promise.all([
     import('../open-database.ts'),
     import('../../plugins/moderation/index.ts'),
@@ -90,10 +95,14 @@ async function list({ json, ...options }: ListOptions, { version }: Installation
 const lineOf = ({ kind, id, reports, categories, urgent, firstAt }: Case): string =>
   `${kind.padEnd(6)} ${id}  ${String(reports).padStart(3)}  ${firstAt.toISOString().slice(0, 10)}  ${urgent ? 'URGENT ' : ''}${categories.join(', ')}`
 
-function printDecision({ id, action, target, reports }: Decision): void {
+function printDecision(options: Options, { id, action, target, reports }: Decision): void {
   const verb = action === 'dismiss' ? 'Dismissed' : 'Suspended'
-  console.log(`${verb}: ${target.kind} ${target.id} (${reports} ${reports === 1 ? 'report' : 'reports'}).`)
-  console.log(`Undo it with: gameyard admin reports undo ${id}`)
+  printResult(
+    options,
+    { id, action, target: { kind: target.kind, id: target.id }, reports },
+    () =>
+      `${verb}: ${target.kind} ${target.id} (${reports} ${reports === 1 ? 'report' : 'reports'}).\nUndo it with: gameyard admin reports undo ${id}`,
+  )
 }
 
 /** Runs work with the decisions of the configured database. They suspend games only, and disable nobody. */

@@ -1,17 +1,20 @@
 import { type Command, Option } from 'commander'
 import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import type { Role } from '../../core/http/auth.ts'
+import type { Player } from '../../plugins/oauth-idp/index.ts'
 import { commandActor, withAccounts, withSuspensions, withTrust } from '../admin-services.ts'
 import type { Installation } from '../installation.ts'
 import { type ConfigOptions, loadPlatformConfig, withConfigOptions } from '../options.ts'
+import { printResult, withJson } from '../result.ts'
 import { configureQuota } from './admin-quota.ts'
 import { configureReports } from './admin-reports.ts'
 
-type CreateOptions = ConfigOptions & { email: string; name: string }
-type ResetOptions = ConfigOptions & { email: string }
-type RoleOptions = ConfigOptions & { email: string; role: Role }
-type TrustOptions = ConfigOptions & { off?: true }
-type SuspendOptions = ConfigOptions & { reason: string }
+type Options = ConfigOptions & { json?: true }
+type CreateOptions = Options & { email: string; name: string }
+type ResetOptions = Options & { email: string }
+type RoleOptions = Options & { email: string; role: Role }
+type TrustOptions = Options & { off?: true }
+type SuspendOptions = Options & { reason: string }
 type AuditOptions = ConfigOptions & { search?: string }
 
 export function configure(admin: Command, installation: Installation): void {
@@ -29,7 +32,7 @@ Examples:
 
 Each change leaves a row in the audit.`,
   )
-  withConfigOptions(admin.command('create'))
+  withJson(withConfigOptions(admin.command('create')))
     .summary('make an administrator')
     .description(
       'Creates an administrator. The command asks for the password, or reads it from standard input. Before the first start, --config or --data names the platform.',
@@ -44,13 +47,13 @@ Examples:
   gameyard admin create --email ada@example.org --name Ada < password.txt`,
     )
     .action((options: CreateOptions) => create(options, installation))
-  withConfigOptions(admin.command('reset-password'))
+  withJson(withConfigOptions(admin.command('reset-password')))
     .summary('set the password of an account')
     .description('Sets the password of any account, and signs it out everywhere.')
     .requiredOption('--email <address>', 'the email address of the account')
     .addHelpText('after', '\nExample:\n  gameyard admin reset-password --email ada@example.org')
     .action((options: ResetOptions) => resetPassword(options, installation))
-  withConfigOptions(admin.command('role'))
+  withJson(withConfigOptions(admin.command('role')))
     .summary('make somebody a moderator, an administrator or a player')
     .description('Says what the owner of an account may do. A running server without a bus sees it within seconds.')
     .requiredOption('--email <address>', 'the email address of the account')
@@ -59,7 +62,7 @@ Examples:
     )
     .addHelpText('after', '\nExample:\n  gameyard admin role --email bob@example.org --role moderator')
     .action((options: RoleOptions) => setRole(options, installation))
-  withConfigOptions(admin.command('trust'))
+  withJson(withConfigOptions(admin.command('trust')))
     .summary('let a player publish games without approval')
     .description(
       'Trusts a player: their games need no approval where `games.publish` is approve or trusted, and those that wait are published.',
@@ -71,19 +74,19 @@ Examples:
       '\nExamples:\n  gameyard admin trust bob@example.org\n  gameyard admin trust bob@example.org --off',
     )
     .action((player: string, options: TrustOptions) => trust(player, options, installation))
-  withConfigOptions(admin.command('suspend'))
+  withJson(withConfigOptions(admin.command('suspend')))
     .summary('suspend a game')
     .description('Suspends a game: nobody can play it. A running server without a bus sees it within seconds.')
     .argument('<game>', 'slug or id')
     .requiredOption('--reason <text>', 'what its maker reads')
     .addHelpText('after', '\nExample:\n  gameyard admin suspend pong --reason "Uses pictures of somebody else."')
     .action((game: string, options: SuspendOptions) => suspend(game, options, installation))
-  withConfigOptions(admin.command('lift'))
+  withJson(withConfigOptions(admin.command('lift')))
     .summary('lift the suspension of a game')
     .description('Lets players into a suspended game again. A running server without a bus sees it within seconds.')
     .argument('<game>', 'slug or id')
     .addHelpText('after', '\nExample:\n  gameyard admin lift pong')
-    .action((game: string, options: ConfigOptions) => lift(game, options, installation))
+    .action((game: string, options: Options) => lift(game, options, installation))
   configureReports(admin.command('reports'), installation)
   configureQuota(admin, installation)
   withConfigOptions(admin.command('audit'))
@@ -98,7 +101,7 @@ async function create({ email, name, ...options }: CreateOptions, installation: 
   await withAccounts({ ...options, make: true }, installation, async ({ players }) => {
     const password = await newPassword()
     const player = await players.createAdmin({ email, name, password }, commandActor())
-    console.log(`${player.name} (${player.email}) is an administrator now.`)
+    printResult(options, shown(player), () => `${player.name} (${player.email}) is an administrator now.`)
   })
 }
 
@@ -106,7 +109,11 @@ async function resetPassword({ email, ...options }: ResetOptions, installation: 
   await withAccounts(options, installation, async ({ passwords }) => {
     const password = await newPassword()
     const player = await passwords.reset(email, password, commandActor())
-    console.log(`${player.name} (${player.email}) has a new password and is signed out everywhere.`)
+    printResult(
+      options,
+      shown(player),
+      () => `${player.name} (${player.email}) has a new password and is signed out everywhere.`,
+    )
   })
 }
 
@@ -115,7 +122,7 @@ async function setRole({ email, role, ...options }: RoleOptions, installation: I
     const player = await players.findByEmail(email)
     if (!player) throw new NotFound('player')
     await administration.setRole(player.id, role, commandActor())
-    console.log(`${player.name} (${player.email}) has the role ${role} now.`)
+    printResult(options, { ...shown(player), role }, () => `${player.name} (${player.email}) has the role ${role} now.`)
   })
 }
 
@@ -123,7 +130,9 @@ async function trust(player: string, { off, ...options }: TrustOptions, installa
   await withTrust(options, installation, async ({ administration, find }) => {
     const { id, name } = await find(player)
     await administration.setTrusted(id, !off, commandActor())
-    console.log(off ? `${name} is no longer trusted.` : `${name} publishes games without approval now.`)
+    printResult(options, { id, name, trusted: !off }, () =>
+      off ? `${name} is no longer trusted.` : `${name} publishes games without approval now.`,
+    )
   })
 }
 
@@ -134,15 +143,15 @@ async function suspend(
 ): Promise<void> {
   if (reason.trim() === '') throw new InvalidRequest('Give the reason with --reason. The maker of the game reads it.')
   await withSuspensions(options, installation, async (suspensions) => {
-    const { title, url } = await suspensions.suspend(game, reason, commandActor())
-    console.log(`${title} (${url}) is suspended.`)
+    const { id, slug, title, url } = await suspensions.suspend(game, reason, commandActor())
+    printResult(options, { id, slug, title, url, suspended: true }, () => `${title} (${url}) is suspended.`)
   })
 }
 
-async function lift(game: string, options: ConfigOptions, installation: Installation): Promise<void> {
+async function lift(game: string, options: Options, installation: Installation): Promise<void> {
   await withSuspensions(options, installation, async (suspensions) => {
-    const { title, url } = await suspensions.lift(game, commandActor())
-    console.log(`${title} (${url}) can be played again.`)
+    const { id, slug, title, url } = await suspensions.lift(game, commandActor())
+    printResult(options, { id, slug, title, url, suspended: false }, () => `${title} (${url}) can be played again.`)
   })
 }
 
@@ -156,6 +165,8 @@ async function printAudit({ search, ...options }: AuditOptions, { version }: Ins
     for await (const lines of exportAudit(db, search)) process.stdout.write(lines)
   })
 }
+
+const shown = ({ id, name, email, role }: Player): object => ({ id, name, email, role })
 
 async function newPassword(): Promise<string> {
   const { readPassword } = await import('../password.ts')

@@ -28,7 +28,8 @@ t.test('reports are listed and decided in a shell, beside the server', async (t)
   })
   const decision = /undo (dec_\w+)/.exec(dismissed.stdout)?.[1] as string
   t.match(await reports('undo', decision), { code: 0, stdout: /1 report is open again/ })
-  t.match(await reports('suspend', id, '--reason', 'It steals passwords.'), { code: 0, stdout: /Suspended/ })
+  const { stdout: suspended } = await reports('suspend', id, '--reason', 'It steals passwords.', '--json')
+  t.match(JSON.parse(suspended), { id: /^dec_/, action: 'suspend', target: { kind: 'game', id }, reports: 1 })
   const game = (await (await fetch(`${portal}/api/games/${id}`, { headers })).json()) as { suspended: unknown }
   t.match(game.suspended, { reason: 'It steals passwords.' })
   await inFull(t)?.test('an asset is not suspended', async (t) => {

@@ -73,7 +73,8 @@ t.test('an administrator is made from a shell, and gets another password there',
   const made = await fetch(`${portal}/api/games`, { method: 'POST', headers, body })
   t.equal(made.status, 201, await made.text())
   await inLongForm({ code: 1, stderr: /Give the reason/ }, '', 'suspend', 'pong', '--reason', ' ')
-  t.match(await command('', 'suspend', 'pong', '--reason', 'Stolen.'), { code: 0, stdout: /Pong .*is suspended/ })
+  const suspended = JSON.parse((await command('', 'suspend', 'pong', '--reason', 'Stolen.', '--json')).stdout)
+  t.match(suspended, { id: /^gam_/, slug: 'pong', title: 'Pong', suspended: true })
   const game = async () => (await (await fetch(`${portal}/api/games/pong`, { headers })).json()).suspended
   t.match(await game(), { reason: 'Stolen.' })
   t.match(await command('', 'lift', 'pong'), { code: 0, stdout: /can be played again/ })
@@ -92,9 +93,15 @@ t.test('an administrator is made from a shell, and gets another password there',
   const usage = await (await fetch(`${portal}/api/usage`, { headers })).json()
   t.equal(usage.quotas.storageBytesPerPlayer.limit, 1.5 * 1024 ** 3)
   t.equal(usage.quotas.gamesPerPlayer.limit, null)
-  await inLongForm({ code: 0, stdout: /storage +1\.5 GiB\n/ }, '', 'quota', 'ada@example.org')
-  t.match(await command('correct yard battery\n', 'create', '--email', 'bob@example.org', '--name', 'Bob'), { code: 0 })
-  t.match(await command('', 'role', ...account.slice(0, 2), '--role', 'moderator'), { code: 0 })
+  const quota = /"storageBytesPerPlayer":1610612736,.*"changed":\["storageBytesPerPlayer","gamesPerPlayer"\]/
+  await inLongForm({ code: 0, stdout: quota }, '', 'quota', 'ada@example.org', '--json')
+  const bob = ['--email', 'bob@example.org', '--name', 'Bob']
+  const created = JSON.parse((await command('correct yard battery\n', 'create', ...bob, '--json')).stdout)
+  t.match(created, { id: /^ply_/, name: 'Bob', email: 'bob@example.org', role: 'admin' })
+  const changed = JSON.parse(
+    (await command('', 'role', ...account.slice(0, 2), '--role', 'moderator', '--json')).stdout,
+  )
+  t.match(changed, { name: 'Ada', role: 'moderator' })
   t.match(await command('', 'trust', 'bob@example.org'), { code: 0, stdout: /Bob publishes games without approval/ })
   await inLongForm({ code: 1, stderr: /no such player/ }, '', 'trust', 'nobody@example.org')
   const rows = (await command('', 'audit')).stdout
