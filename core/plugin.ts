@@ -54,7 +54,17 @@ export type PluginRegister<
 
 /** The normalised manifest of a plugin in the kernel. */
 export interface Plugin extends Required<PluginManifest<TObject, TProperties, SectionSchemas>> {
+  /** The module that the configuration adds; absent for a built-in plugin. */
+  module?: ExtensionModule
   register: PluginRegister<TObject, TProperties, SectionSchemas>
+}
+
+/** The module of a plugin or a driver that the configuration names. */
+export interface ExtensionModule {
+  /** A package or a path, as in the configuration. */
+  name: string
+  /** The absolute path of a file; null for a package. */
+  file: string | null
 }
 
 /**
@@ -131,6 +141,10 @@ export function sortByDependencies(plugins: Plugin[]): Plugin[] {
   for (const plugin of plugins) visit(plugin, [])
   return [...sorted]
 }
+
+/** Whether a value is what `entities` of a manifest may have. */
+export const isTable = (value: unknown): boolean =>
+  EntitySchema.is(value) || EntitySchema.REGISTRY.has(value as EntityClass<unknown>)
 
 function tableOf(entity: Plugin['entities'][number]): string {
   const schema = EntitySchema.is(entity) ? entity : EntitySchema.REGISTRY.get(entity)
