@@ -1,5 +1,6 @@
 import { dirname, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { inspect } from 'node:util'
 import { StartupError } from '../errors.ts'
 import type { ExtensionModule, Plugin } from '../plugin.ts'
 
@@ -9,7 +10,7 @@ const PLACE = /^(?:\s+at (?:.*\()?(?:async )?)?((?:file:\/\/|[A-Za-z]:)?[\\/].*?
 /** Describes what the code of an added plugin or driver has thrown, with the place in that code if there is one. */
 export function describeThrown(error: unknown, module: ExtensionModule): string {
   const place = placeIn(error, module)
-  const text = error instanceof Error ? error.message || error.name : `it throws ${JSON.stringify(error)}`
+  const text = error instanceof Error ? error.message || error.name : `it throws ${inspect(error)}`
   return place === null ? text : `${text.replace(/\.$/, '')} (${place})`
 }
 

@@ -257,7 +257,7 @@ t.test('what the module of a plugin or a driver throws is reported with its plac
   }
   const cases: [file: string, says: RegExp][] = [
     ['error.ts', /\.\/error\.ts can't be loaded: no luck 1 \(\S+\/error\.ts:3:7\)$/],
-    ['text.ts', /\.\/text\.ts can't be loaded: it throws "no luck"$/],
+    ['text.ts', /\.\/text\.ts can't be loaded: it throws 'no luck'$/],
     ['nothing.ts', /\.\/nothing\.ts can't be loaded: it throws null$/],
     ['syntax.ts', /\.\/syntax\.ts can't be loaded: .*\(\S+\/syntax\.ts:2\)$/],
     ['enum.ts', /\.\/enum\.ts can't be loaded: .*\(\S+\/enum\.ts:2\)$/],

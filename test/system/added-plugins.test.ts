@@ -63,7 +63,7 @@ t.test('a plugin that fails at the start is named, with the place, and nothing e
       "async (app) => {\n  app.addHook('onReady', async () => JSON.parse('{'))\n}",
       /^The plugin failing \(\.\/failing\.js\) can't be started: .* \(\S+failing\.js:4:\d+\)$/,
     ],
-    ["async () => {\n  throw 'text'\n}", /^The plugin failing \(\.\/failing\.js\) can't be started: it throws "text"$/],
+    ["async () => {\n  throw 'text'\n}", /^The plugin failing \(\.\/failing\.js\) can't be started: it throws 'text'$/],
     [
       "async (app) => {\n  app.get('/x', async () => 'x')\n}",
       /^The plugin failing \(\.\/failing\.js\) can't be started: The route GET(,HEAD)? \/x has no `auth`.* \(\S+failing\.js:4:\d+\)$/,
