@@ -105,8 +105,8 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   findLegalTexts(config, configDir, findings)
   if (!findings.sound) throw new ConfigError(findings.problems)
   const chosen = (wanted: boolean) => plugins.filter(({ enabled }) => enabled === wanted).map(({ plugin }) => plugin)
-  const enabled = chosen(true)
-  sortByDependencies(enabled)
+  const [enabled, disabled] = [chosen(true), chosen(false)]
+  sortByDependencies(enabled, disabled)
   for (const { family, driver } of drivers)
     checkPart(findings, [family.name], () => driver?.check?.(ownKeysOf(config, family) as never))
   for (const plugin of enabled)
@@ -122,7 +122,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   return {
     config,
     plugins: enabled,
-    disabled: chosen(false),
+    disabled,
     drivers: Object.fromEntries(
       drivers.map(({ family, driver }) => [family.name, { driver, config: ownKeysOf(config, family) } as ChosenDriver]),
     ),

@@ -109,7 +109,8 @@ async function start(config: Config, parts: KernelParts, cleanups: CleanupStack)
   cleanups.add(() => telemetry?.close())
 
   // 1. The plugins' manifests: names, dependencies, tables.
-  const plugins = sortByDependencies(parts.plugins)
+  const { disabled = [] } = parts
+  const plugins = sortByDependencies(parts.plugins, disabled)
 
   // 2. Checks that can refuse the start before any write.
   const origins = new Origins(config)
@@ -138,7 +139,7 @@ async function start(config: Config, parts: KernelParts, cleanups: CleanupStack)
   }
   const beforeMigration = () =>
     backUpBeforeMigration({ driver: database, dataDir: config.dataDir, version, clock, log })
-  const context = { log, clock, tracing, version, refuse, beforeMigration, disabled: parts.disabled ?? [] }
+  const context = { log, clock, tracing, version, refuse, beforeMigration, disabled }
   const db = await connectDatabase(database, plugins, context)
   const writeGate = await WriteGate.open({
     db,

@@ -103,9 +103,10 @@ export function definePlugin<
 /**
  * Checks the manifests against each other and sorts them so that each plugin comes after its dependencies.
  *
+ * @param disabled plugins that are turned off
  * @throws StartupError naming the plugin that breaks the contract, and the fix
  */
-export function sortByDependencies(plugins: Plugin[]): Plugin[] {
+export function sortByDependencies(plugins: Plugin[], disabled: Plugin[] = []): Plugin[] {
   const byName = new Map<string, Plugin>()
   const owners = new Map<string, string>()
   const claim = (thing: string, plugin: Plugin) => {
@@ -130,8 +131,9 @@ export function sortByDependencies(plugins: Plugin[]): Plugin[] {
     for (const name of plugin.dependencies) {
       const dependency = byName.get(name)
       if (!dependency) {
+        const missing = disabled.some((other) => other.name === name) ? 'turned off; turn it on' : 'not there; add it'
         throw new StartupError(
-          `The plugin ${plugin.name} needs the plugin ${name}, which is not there; add it or turn ${plugin.name} off.`,
+          `The plugin ${plugin.name} needs the plugin ${name}, which is ${missing} or turn ${plugin.name} off.`,
         )
       }
       visit(dependency, [...path, plugin.name])

@@ -208,6 +208,9 @@ t.test('a manifest that breaks the contract is refused, with the property and wh
     constructor: StartupError,
     message: 'The plugin x needs the plugin rooms, which is not there; add it or turn x off.',
   })
+  await t.rejects(load(t, 'plugins: { scores: false }\n', { plugins: builtins }), {
+    message: /^The plugin \S+ needs the plugin scores, which is turned off; turn it on or turn \S+ off\.$/,
+  })
 })
 
 t.test('the built-in plugins keep the contract of plugins', async (t) => {
