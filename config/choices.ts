@@ -1,12 +1,10 @@
-import Type from 'typebox'
-import Value from 'typebox/value'
 import { parse } from 'yaml'
 import type { AnyDriver, DriverFamily } from '../core/driver.ts'
-import type { Plugin } from '../core/plugin.ts'
+import type { ExtensionModule, Plugin } from '../core/plugin.ts'
 import { variableFor } from './environment.ts'
 import type { Findings } from './findings.ts'
 import { didYouMean } from './hints.ts'
-import { isDefined, manifestFaults } from './manifest.ts'
+import { driverFaults, isDefined, isDriver, manifestFaults } from './manifest.ts'
 import { importDefault, isPackageName, isPath, ModuleMissing, moduleOf } from './modules.ts'
 import { keyOf } from './problems.ts'
 import type { ProgramModules } from './program-modules.ts'
@@ -31,6 +29,8 @@ interface ChoiceContext {
 export interface DriverChoice {
   family: DriverFamily
   driver: AnyDriver | null
+  /** Where a driver that is not built in is from. */
+  module?: ExtensionModule
 }
 
 /** A built-in or added plugin, and whether the configuration enables it. */
@@ -41,33 +41,38 @@ export interface PluginChoice {
 
 /** Imports only the configured driver of each family. */
 export async function chooseDrivers(families: DriverFamily[], around: ChoiceContext): Promise<DriverChoice[]> {
-  return Promise.all(families.map(async (family) => ({ family, driver: await chooseDriver(family, around) })))
+  return Promise.all(families.map(async (family) => ({ family, ...(await chooseDriver(family, around)) })))
 }
 
 async function chooseDriver(
   family: DriverFamily,
   { values, env, configDir, findings, modules }: ChoiceContext,
-): Promise<AnyDriver | null> {
+): Promise<Omit<DriverChoice, 'family'>> {
+  const none = { driver: null }
   const path = [family.name, 'driver']
   const variable = variableFor(path)
   if (env[variable] !== undefined) findings.comesFrom(variable, path)
   const section = values[family.name]
   const name = env[variable] ?? (isMapping(section) ? section.driver : undefined) ?? family.default
-  if (typeof name !== 'string') return null // validation reports it
+  if (typeof name !== 'string') return none // validation reports it
   const complain = (sentence: string) => findings.error(path, `${keyOf(path)}: ${sentence}`)
   try {
     const builtin = Object.hasOwn(family.builtins, name) ? family.builtins[name] : undefined
     const driver = builtin ? (await builtin()).default : await importDefault(name, configDir, modules)
-    if (!Value.Check(DriverShape, driver)) complain(`${name} does not default-export what defineDriver(…) returns`)
+    if (!isDriver(driver)) complain(`${name} does not default-export what defineDriver(…) returns`)
     else if (driver.family !== (family.driversOf ?? family.name))
       complain(`${name} is a driver for ${driver.family}, not for ${family.driversOf ?? family.name}`)
-    else return driver as AnyDriver
+    else {
+      const faults = driverFaults(driver)
+      for (const fault of faults) complain(`${name}: ${fault}`)
+      if (faults.length === 0) return builtin ? { driver } : { driver, module: moduleOf(name, configDir) }
+    }
   } catch (error) {
     if (!(error instanceof ModuleMissing)) complain((error as Error).message)
     else if (isPath(name)) complain(error.message)
     else complain(unknownDriver(name, Object.keys(family.builtins)))
   }
-  return null
+  return none
 }
 
 const unknownDriver = (name: string, builtins: string[]): string =>
@@ -136,10 +141,3 @@ async function addPlugin(
     return error instanceof ModuleMissing && !isPath(name) ? unknown : { faults: [(error as Error).message] }
   }
 }
-
-const DriverShape = Type.Object({
-  family: Type.String(),
-  name: Type.String(),
-  config: Type.Object({}),
-  create: Type.Any(),
-})

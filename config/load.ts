@@ -107,8 +107,8 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const chosen = (wanted: boolean) => plugins.filter(({ enabled }) => enabled === wanted).map(({ plugin }) => plugin)
   const [enabled, disabled] = [chosen(true), chosen(false)]
   sortByDependencies(enabled, disabled)
-  for (const { family, driver } of drivers)
-    checkPart(findings, [family.name], () => driver?.check?.(ownKeysOf(config, family) as never))
+  for (const { family, driver, module } of drivers)
+    checkPart(findings, [family.name], () => driver?.check?.(ownKeysOf(config, family) as never), module)
   for (const plugin of enabled)
     checkPart(findings, plugin.section.split('.'), () => plugin.check(configOf(plugin, config), config), plugin.module)
   if (!findings.sound) throw new ConfigError(findings.problems)

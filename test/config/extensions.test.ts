@@ -213,6 +213,23 @@ t.test('a manifest that breaks the contract is refused, with the property and wh
   })
 })
 
+t.test('so is a driver that breaks its contract', async (t) => {
+  const cases: [declaration: string, says: RegExp][] = [
+    ['config: {}, create: async () => ({})', /\.\/x\.ts: `config` must be Type\.Object\(/],
+    ["config: { type: 'object' }, create: {}", /\.\/x\.ts: `create` must be a function/],
+    ["config: { type: 'object' }, create: async () => ({}), check: 1", /\.\/x\.ts: `check` must be a function/],
+    ['create: async () => ({})', /does not default-export what defineDriver/],
+    [
+      "config: { type: 'object' }, create: async () => ({}), check: () => null.no",
+      /bus: its check fails: .*null.* \(\S+\/x\.ts:2:\d+\)$/,
+    ],
+  ]
+  for (const [declaration, says] of cases) {
+    const files = { 'x.ts': source('driver', `{ family: 'bus', name: 'x', ${declaration} }`) }
+    t.match(await complaints(t, 'bus: { driver: ./x.ts }\n', { files }), [says], declaration)
+  }
+})
+
 t.test('the built-in plugins keep the contract of plugins', async (t) => {
   t.ok((await load(t, '', { plugins: builtins })).plugins.length > 20)
 })
