@@ -22,7 +22,9 @@ export async function openBackedUpDatabase(loaded: LoadedConfig): Promise<Backed
   try {
     const copy = await ServerCopy.open(driver, contextOf(loaded))
     const skipped = (table: string) =>
-      console.error(`The table ${table} belongs to no plugin of this configuration, and is not in the backup.`)
+      console.error(
+        `The table ${table} belongs to no plugin of this configuration, or is not among its entities, and is not in the backup.`,
+      )
     return {
       async backup(path) {
         const folder = dirname(path)
@@ -54,8 +56,8 @@ export async function openSqliteFile(loaded: LoadedConfig, dataDir: string, file
   return openDriverOf(sqlite, { file, durability: 'normal', busyTimeout: 5000 }, loaded, dataDir)
 }
 
-const contextOf = ({ plugins }: LoadedConfig): CopyContext => ({
-  ...schemaOf(plugins),
+const contextOf = ({ plugins, disabled }: LoadedConfig): CopyContext => ({
+  ...schemaOf(plugins, disabled),
   clock: systemClock,
   log: createLog('warn', process.stderr),
   progress: { step() {}, advance() {} },

@@ -50,7 +50,8 @@ export async function movePlatform(options: ConfigOptions, to: string): Promise<
     if (same.database && same.storage)
       throw new StartupError(`${to} has the same database and the same storage: there is nothing to move.`)
     const log = createLog('warn', process.stderr)
-    return await move({ source, target, same, ...schemaOf(from.plugins), clock: systemClock, log, progress, writeStop })
+    const schema = schemaOf(from.plugins, from.disabled)
+    return await move({ source, target, same, ...schema, clock: systemClock, log, progress, writeStop })
   } finally {
     progress.end()
     await writeStop.close()

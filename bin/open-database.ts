@@ -52,7 +52,7 @@ export async function withDatabase(
   { name, version, make = false }: { name: string; version: string; make?: boolean },
   work: (opened: OpenedDatabase) => Promise<void>,
 ): Promise<void> {
-  const { config, plugins } = loaded
+  const { config, plugins, disabled } = loaded
   const { dataDir } = config
   const owner = ownerOf(dataDir)
   if (make) {
@@ -64,7 +64,7 @@ export async function withDatabase(
   try {
     const driver = await openDriver<DatabaseDriver>(loaded, 'database', dataDir)
     const beforeMigration = () => backUpBeforeMigration({ ...context, driver, dataDir, version })
-    const db = await openDatabase(driver, plugins, { ...context, version, beforeMigration })
+    const db = await openDatabase(driver, plugins, { ...context, version, beforeMigration, disabled })
     try {
       await work({ db, bus, events: new Events(bus, context.log, name) })
     } finally {

@@ -31,7 +31,7 @@ export interface ServerParts {
  * @throws StartupError with one sentence when it can't start
  */
 export async function createPlatform(
-  { config, plugins, drivers, problems, schema }: LoadedConfig,
+  { config, plugins, disabled, drivers, problems, schema }: LoadedConfig,
   installation: Installation,
   terminal: boolean,
   { takeDataFolder = async () => null, refuse = async () => {}, ports, siblings }: ServerParts = {},
@@ -53,6 +53,7 @@ export async function createPlatform(
   for (const problem of problems) log.warn(formatProblem(problem))
   return createKernel(config, {
     plugins,
+    disabled,
     drivers,
     log,
     logTail,

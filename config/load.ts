@@ -1,19 +1,20 @@
 import { readFileSync, statSync } from 'node:fs'
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 import { dirname, resolve } from 'node:path'
+import { describeThrown } from '../core/boot/extension-errors.ts'
 import type { Config } from '../core/config.ts'
 import { isInsideData } from '../core/data/backups/destination.ts'
 import type { ChosenDriver, DriverFamily } from '../core/driver.ts'
 import { StartupError } from '../core/errors.ts'
 import { isAddress } from '../core/pages/legal.ts'
-import { configOf, type Plugin } from '../core/plugin.ts'
+import { configOf, type ExtensionModule, type Plugin, sortByDependencies } from '../core/plugin.ts'
 import { normaliseAddresses } from './addresses.ts'
 import { chooseDrivers, choosePlugins } from './choices.ts'
 import { applyOverride, type Override, readEnvironment } from './environment.ts'
 import type { Schema } from './expectation.ts'
 import { Findings } from './findings.ts'
 import { applyLan } from './lan.ts'
-import { ConfigError, type Problem } from './problems.ts'
+import { ConfigError, keyOf, type Problem } from './problems.ts'
 import { chooseBus } from './processes.ts'
 import type { ProgramModules } from './program-modules.ts'
 import { checkRules, deriveAddresses } from './rules.ts'
@@ -45,6 +46,8 @@ export interface LoadedConfig {
   config: Config
   /** The enabled plugins. */
   plugins: Plugin[]
+  /** The plugins that are turned off. The database may have their tables. */
+  disabled: Plugin[]
   drivers: Record<string, ChosenDriver>
   /** The file as the operator named it, or null when there is none. */
   file: string | null
@@ -76,7 +79,8 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   chooseBus(values, { env, overrides: options.overrides ?? [] })
   const around = { values, env, configDir, findings, modules: options.modules }
   const drivers = await chooseDrivers(options.families, around)
-  const plugins = await choosePlugins(options.plugins, around)
+  const names = options.families.map(({ name }) => name)
+  const plugins = await choosePlugins(options.plugins, names, around)
   const schema = assembleSchema(drivers, plugins)
 
   const variables = readEnvironment(env, schema, values, (variable, message, severity) =>
@@ -100,10 +104,13 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   if (config.backup?.schedule) await checkSchedule(config.backup.schedule, findings)
   findLegalTexts(config, configDir, findings)
   if (!findings.sound) throw new ConfigError(findings.problems)
-  for (const { family, driver } of drivers)
-    checkPart(findings, [family.name], () => driver?.check?.(ownKeysOf(config, family) as never))
-  for (const { plugin, enabled } of plugins)
-    if (enabled) checkPart(findings, plugin.section.split('.'), () => plugin.check(configOf(plugin, config), config))
+  const chosen = (wanted: boolean) => plugins.filter(({ enabled }) => enabled === wanted).map(({ plugin }) => plugin)
+  const [enabled, disabled] = [chosen(true), chosen(false)]
+  sortByDependencies(enabled, disabled)
+  for (const { family, driver, module } of drivers)
+    checkPart(findings, [family.name], () => driver?.check?.(ownKeysOf(config, family) as never), module)
+  for (const plugin of enabled)
+    checkPart(findings, plugin.section.split('.'), () => plugin.check(configOf(plugin, config), config), plugin.module)
   if (!findings.sound) throw new ConfigError(findings.problems)
 
   config.dataDir = resolve(configDir, config.dataDir)
@@ -114,7 +121,8 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   for (const path of ['cert', 'key', 'challenges'] as const) if (tls[path]) tls[path] = resolve(configDir, tls[path])
   return {
     config,
-    plugins: plugins.filter(({ enabled }) => enabled).map(({ plugin }) => plugin),
+    plugins: enabled,
+    disabled,
     drivers: Object.fromEntries(
       drivers.map(({ family, driver }) => [family.name, { driver, config: ownKeysOf(config, family) } as ChosenDriver]),
     ),
@@ -132,12 +140,13 @@ function ownKeysOf(config: Config, family: DriverFamily): Record<string, unknown
 }
 
 /** Makes the check of a driver or a plugin, about what its schema can't say. */
-function checkPart(findings: Findings, section: string[], check: () => void): void {
+function checkPart(findings: Findings, section: string[], check: () => void, module?: ExtensionModule): void {
   try {
     check()
   } catch (error) {
-    if (!(error instanceof StartupError)) throw error
-    findings.error(section, error.message)
+    if (error instanceof StartupError) findings.error(section, error.message)
+    else if (module) findings.error(section, `${keyOf(section)}: its check fails: ${describeThrown(error, module)}`)
+    else throw error
   }
 }
 

@@ -62,6 +62,8 @@ export function defineDriver<Schema extends TObject, Instance>(
  */
 export interface DriverFamily {
   name: string
+  /** The family that its drivers declare, where it is another one: `aiImage` takes drivers of `ai`. */
+  driversOf?: string
   /** The built-in driver of a configuration without this section. */
   default: string
   builtins: Record<string, () => Promise<{ default: AnyDriver }>>

@@ -6,6 +6,7 @@ import { CleanupStack } from './boot/cleanup-stack.ts'
 import { connectDatabase } from './boot/database.ts'
 import type { Announcement, Program } from './boot/decorators.ts'
 import { openDrivers } from './boot/drivers.ts'
+import { failureOfAny } from './boot/extension-errors.ts'
 import { registerPlugins } from './boot/plugins.ts'
 import { addHealthChecks, installRules, registerKernelRoutes } from './boot/routes.ts'
 import { type Clock, systemClock } from './clock.ts'
@@ -53,6 +54,8 @@ import { type Plugin, sortByDependencies } from './plugin.ts'
 /** The parts of a program; see bin/serve.ts. */
 export interface KernelParts {
   plugins: Plugin[]
+  /** The plugins that are turned off. Their tables may exist. */
+  disabled?: Plugin[]
   /** The configured driver of each family, with its validated section. */
   drivers: Record<string, ChosenDriver>
   /** Source of built style sheets, fonts and browser scripts. */
@@ -94,7 +97,7 @@ export async function createKernel(config: Config, parts: KernelParts): Promise<
   } catch (error) {
     // A failed start must close everything that would keep the process alive.
     await cleanups.abandon()
-    throw error
+    throw failureOfAny(parts.plugins, error)
   }
 }
 
@@ -106,7 +109,8 @@ async function start(config: Config, parts: KernelParts, cleanups: CleanupStack)
   cleanups.add(() => telemetry?.close())
 
   // 1. The plugins' manifests: names, dependencies, tables.
-  const plugins = sortByDependencies(parts.plugins)
+  const { disabled = [] } = parts
+  const plugins = sortByDependencies(parts.plugins, disabled)
 
   // 2. Checks that can refuse the start before any write.
   const origins = new Origins(config)
@@ -135,7 +139,8 @@ async function start(config: Config, parts: KernelParts, cleanups: CleanupStack)
   }
   const beforeMigration = () =>
     backUpBeforeMigration({ driver: database, dataDir: config.dataDir, version, clock, log })
-  const db = await connectDatabase(database, plugins, { log, clock, tracing, version, refuse, beforeMigration })
+  const context = { log, clock, tracing, version, refuse, beforeMigration, disabled }
+  const db = await connectDatabase(database, plugins, context)
   const writeGate = await WriteGate.open({
     db,
     bus,

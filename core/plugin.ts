@@ -54,7 +54,17 @@ export type PluginRegister<
 
 /** The normalised manifest of a plugin in the kernel. */
 export interface Plugin extends Required<PluginManifest<TObject, TProperties, SectionSchemas>> {
+  /** The module that the configuration adds; absent for a built-in plugin. */
+  module?: ExtensionModule
   register: PluginRegister<TObject, TProperties, SectionSchemas>
+}
+
+/** The module of a plugin or a driver that the configuration names. */
+export interface ExtensionModule {
+  /** A package or a path, as in the configuration. */
+  name: string
+  /** The absolute path of a file; null for a package. */
+  file: string | null
 }
 
 /**
@@ -93,9 +103,10 @@ export function definePlugin<
 /**
  * Checks the manifests against each other and sorts them so that each plugin comes after its dependencies.
  *
+ * @param disabled plugins that are turned off
  * @throws StartupError naming the plugin that breaks the contract, and the fix
  */
-export function sortByDependencies(plugins: Plugin[]): Plugin[] {
+export function sortByDependencies(plugins: Plugin[], disabled: Plugin[] = []): Plugin[] {
   const byName = new Map<string, Plugin>()
   const owners = new Map<string, string>()
   const claim = (thing: string, plugin: Plugin) => {
@@ -120,8 +131,9 @@ export function sortByDependencies(plugins: Plugin[]): Plugin[] {
     for (const name of plugin.dependencies) {
       const dependency = byName.get(name)
       if (!dependency) {
+        const missing = disabled.some((other) => other.name === name) ? 'turned off; turn it on' : 'not there; add it'
         throw new StartupError(
-          `The plugin ${plugin.name} needs the plugin ${name}, which is not there; add it or turn ${plugin.name} off.`,
+          `The plugin ${plugin.name} needs the plugin ${name}, which is ${missing} or turn ${plugin.name} off.`,
         )
       }
       visit(dependency, [...path, plugin.name])
@@ -131,6 +143,10 @@ export function sortByDependencies(plugins: Plugin[]): Plugin[] {
   for (const plugin of plugins) visit(plugin, [])
   return [...sorted]
 }
+
+/** Whether a value is what `entities` of a manifest may have. */
+export const isTable = (value: unknown): boolean =>
+  EntitySchema.is(value) || EntitySchema.REGISTRY.has(value as EntityClass<unknown>)
 
 function tableOf(entity: Plugin['entities'][number]): string {
   const schema = EntitySchema.is(entity) ? entity : EntitySchema.REGISTRY.get(entity)

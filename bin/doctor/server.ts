@@ -8,7 +8,7 @@ import { systemClock } from '../../core/clock.ts'
 import { missingRoom } from '../../core/data/backups/migration-backup.ts'
 import { assertClockNotBehind, assertClocksAgree } from '../../core/data/data-folder.ts'
 import type { DatabaseDriver } from '../../core/data/database.ts'
-import { compareMigrations } from '../../core/data/migrations.ts'
+import { compareMigrations, tablesOfRemoved } from '../../core/data/migrations.ts'
 import { lastVersion } from '../../core/data/program-versions.ts'
 import type { Bus } from '../../core/events.ts'
 import type { BlenderExecutor } from '../../drivers/blender/interface.ts'
@@ -165,23 +165,31 @@ async function database(loaded: LoadedConfig, version: string): Promise<Finding>
 }
 
 /** Lists the migrations that a start of this program would run. */
-async function update({ config, plugins }: LoadedConfig, driver: DatabaseDriver, version: string): Promise<Check[]> {
-  const { lacking, unknown } = await compareMigrations(driver, migrationsOf(plugins))
+async function update(loaded: LoadedConfig, driver: DatabaseDriver, version: string): Promise<Check[]> {
+  const { plugins, disabled } = loaded
+  const { lacking, unknown, removed } = await compareMigrations(driver, migrationsOf(plugins, disabled))
   const name = 'Update'
-  if (unknown.length > 0) {
-    const newer = `the database holds ${unknown.at(-1)}, which this program does not know`
+  const others = removed.map(withoutPlugin)
+  const last = unknown.at(-1)
+  if (last) {
+    const newer = `the database holds ${last.name}, which this program does not know`
     return [failed(name, newer, 'Start the version that wrote it, or go back: gameyard restore --database FILE')]
   }
-  if (lacking.length === 0) return [ok(name, 'the database is up to date')]
+  if (lacking.length === 0) return [ok(name, 'the database is up to date'), ...others]
   const from = await lastVersion(driver)
   const way = `${from === null ? '' : `from ${from} `}to ${version}`
   const steps = `a start brings the database ${way}, by ${lacking.length} ${lacking.length === 1 ? 'step' : 'steps'}`
   if (driver.shared)
-    return [warning(name, steps, `Make a dump first: pg_dump --format=custom --file=before-${version}.dump`)]
-  const trouble = await missingRoom(driver, config.dataDir)
-  const copy = `${steps}, after a copy into ${join(config.dataDir, 'backups')}`
-  return [trouble === null ? ok(name, copy) : failed(name, trouble, 'Make room there before the update.')]
+    return [warning(name, steps, `Make a dump first: pg_dump --format=custom --file=before-${version}.dump`), ...others]
+  const { dataDir } = loaded.config
+  const trouble = await missingRoom(driver, dataDir)
+  const copy = `${steps}, after a copy into ${join(dataDir, 'backups')}`
+  return [trouble === null ? ok(name, copy) : failed(name, trouble, 'Make room there before the update.'), ...others]
 }
+
+/** The tables of a plugin that was removed from the configuration. */
+const withoutPlugin = (plugin: string): Check =>
+  warning('Plugins', tablesOfRemoved(plugin), 'Add it again, as false if it is to stay off, or remove its tables.')
 
 async function storage(loaded: LoadedConfig): Promise<Check> {
   const { dataDir, storage } = loaded.config

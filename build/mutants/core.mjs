@@ -178,8 +178,8 @@ export default [
   {
     name: 'a platform starts on half of a moved database',
     in: 'core',
-    find: 'if (marks.length > 0 && !moving)',
-    replace: 'if (marks.length > 1 && !moving)',
+    find: 'if ([...applied.keys()].some((name)',
+    replace: 'if ([...applied.keys()].every((name)',
     tests: ['core/data/moving/changes'],
   },
   {
@@ -297,9 +297,16 @@ export default [
   {
     name: 'an older program starts on a newer database',
     in: 'core',
-    find: 'refuseUnknown(applied, ordered, moving)\n',
-    replace: 'if (applied.size > 10_000) refuseUnknown(applied, ordered)\n',
+    find: 'refuseUnknown(foreign.unknown)\n',
+    replace: 'if (applied.size > 10_000) refuseUnknown(foreign.unknown)\n',
     tests: ['core/data/migrations'],
+  },
+  {
+    name: 'an older version of an added plugin starts on the tables of a newer one',
+    in: 'core',
+    find: 'if (addedPlugin === null || plugins.has(addedPlugin))',
+    replace: 'if (addedPlugin === null)',
+    tests: ['core/data/migration-owners'],
   },
   {
     name: 'the log has the query of an address',

@@ -31,9 +31,16 @@ export default [
   {
     name: 'the rules of a plugin are found at the start only',
     in: 'config',
-    find: 'if (enabled) checkPart(findings,',
-    replace: 'if (enabled && Math.PI < 3) checkPart(findings,',
+    find: 'for (const plugin of enabled)\n',
+    replace: 'for (const plugin of enabled.slice(0, 0))\n',
     tests: ['config/start-refusals'],
+  },
+  {
+    name: 'an added plugin takes the place of a driver on the app',
+    in: 'config',
+    find: 'if (families.includes(name))',
+    replace: 'if (families.includes(name.toUpperCase()))',
+    tests: ['config/extensions'],
   },
   {
     name: 'an address with a port that is none ends the start with a stack trace',

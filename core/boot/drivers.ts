@@ -58,8 +58,9 @@ export async function openDrivers(
       workerProgram: (name) => workerPrograms.text(name),
     })) as OpenedDriver
     cleanups.add(() => instance.close?.())
-    // A plugin of the same name owns the decorator: `ai` is the plugin's, `aiDriver` the driver's.
-    instances[plugins.some(({ name }) => name === family) ? `${family}Driver` : family] = instance
+    // A built-in plugin of the same name owns the decorator: `ai` is the plugin's, `aiDriver` the driver's.
+    const isOwned = plugins.some(({ name, module }) => name === family && !module)
+    instances[isOwned ? `${family}Driver` : family] = instance
   }
   const { database, bus, ...families } = instances as { database: DatabaseDriver; bus: Bus } & Record<
     string,

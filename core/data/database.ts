@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts'
 import { defineError } from '../errors.ts'
 import { type Caller, currentCaller } from '../observe/caller.ts'
 import { noTracing, type Tracing } from '../observe/tracing.ts'
-import { compareMigrations, type MigratableDatabase, type Migration, migrate } from './migrations.ts'
+import { compareMigrations, type MigratableDatabase, migrate, type OwnedMigration } from './migrations.ts'
 import { noteVersion } from './program-versions.ts'
 
 /** A parameter of a raw statement. A date is stored as an instant, an object or array as JSON text. */
@@ -103,7 +103,7 @@ export interface DatabaseOptions {
   /** The tables of every plugin. */
   entities: Entity[]
   /** The migrations of every plugin, in any order. */
-  migrations: Migration[]
+  migrations: OwnedMigration[]
   log: FastifyBaseLogger
   clock: Clock
   tracing?: Tracing

@@ -43,12 +43,13 @@ export function defineHostedProvider({ name, baseUrl: defaultUrl, keySource, typ
       { additionalProperties: false },
     ),
 
-    async create({ apiKey, baseUrl, models, pricing }): Promise<AiProvider> {
+    async create({ apiKey, baseUrl, models, pricing }, { clock }): Promise<AiProvider> {
       const configured = modelsOf(models)
       const of = (type: GenerationType) => (types.includes(type) ? configured[type] : [])
       return createProvider({
         models: { text: of('text'), object: of('object'), image: of('image') },
         pricing,
+        clock,
         load: () => load({ apiKey, baseURL: baseUrl, fetch: fetchFrom(baseUrl) }),
       })
     },

@@ -1,8 +1,6 @@
-import type { AnyDriver, DriverFamily } from '../../core/driver.ts'
+import type { DriverFamily } from '../../core/driver.ts'
 
-type Loader = () => Promise<{ default: AnyDriver }>
-
-const builtins: Record<string, Loader> = {
+const builtins: DriverFamily['builtins'] = {
   none: () => import('./none.ts'),
   'openai-compatible': () => import('./openai-compatible.ts'),
   openai: () => import('./openai.ts'),
@@ -14,13 +12,7 @@ const builtins: Record<string, Loader> = {
 export const ai: DriverFamily = { name: 'ai', default: 'none', builtins }
 
 /** Declares a family with the same drivers under another key. When its driver is `none`, the driver of `ai` applies. */
-function familyFor(name: string): DriverFamily {
-  const renamed =
-    (load: Loader): Loader =>
-    async () => ({ default: { ...(await load()).default, family: name } })
-  const loaders = Object.entries(builtins).map(([driver, load]) => [driver, renamed(load)] as const)
-  return { name, default: 'none', builtins: Object.fromEntries(loaders) }
-}
+const familyFor = (name: string): DriverFamily => ({ name, driversOf: 'ai', default: 'none', builtins })
 
 /** A separate provider for objects: `aiObject: { driver: anthropic, apiKey, models: { object } }`. */
 export const aiObject = familyFor('aiObject')

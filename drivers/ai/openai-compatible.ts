@@ -27,10 +27,11 @@ export default defineDriver({
     { additionalProperties: false },
   ),
 
-  async create({ baseUrl, apiKey, structuredOutputs, models, pricing }): Promise<AiProvider> {
+  async create({ baseUrl, apiKey, structuredOutputs, models, pricing }, { clock }): Promise<AiProvider> {
     return createProvider({
       models: modelsOf(models),
       pricing,
+      clock,
       async load() {
         const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
         const provider = createOpenAICompatible({

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { APICallError } from '@ai-sdk/provider'
+import type { Clock } from '../../core/clock.ts'
 import { isPlatformError } from '../../core/errors.ts'
 import { ProviderError, type ProviderFault } from './interface.ts'
 
@@ -15,13 +16,16 @@ export const isCatalogued = isPlatformError
  *
  * @throws ProviderError, or the signal's reason
  */
-export async function withRetries<T>(signal: AbortSignal, call: () => PromiseLike<T>): Promise<T> {
+export async function withRetries<T>(
+  { signal, clock }: { signal: AbortSignal; clock: Clock },
+  call: () => PromiseLike<T>,
+): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await call()
     } catch (error) {
-      const restMs = attempt < ATTEMPTS && !signal.aborted ? restOf(error, attempt) : null
-      if (restMs === null) throw isCatalogued(error) ? error : faultOf(error, signal)
+      const restMs = attempt < ATTEMPTS && !signal.aborted ? restOf(error, attempt, clock) : null
+      if (restMs === null) throw isCatalogued(error) ? error : faultOf(error, { signal, clock })
       await sleep(restMs, undefined, { signal }).catch(() => {
         throw signal.reason
       })
@@ -30,13 +34,13 @@ export async function withRetries<T>(signal: AbortSignal, call: () => PromiseLik
 }
 
 /** Returns the delay before the next attempt in ms; null when there is no further attempt. */
-function restOf(error: unknown, attempt: number): number | null {
+function restOf(error: unknown, attempt: number, clock: Clock): number | null {
   const status = statusOf(error)
   // With 429, 503 or 529 the provider has not begun; neither has it when the connection failed.
   if (faultNamedBy(error)) return null
   const untouched = status === 429 || status === 503 || status === 529 || UNCONNECTED.test(codeOf(error))
   if (!untouched) return null
-  const seconds = retryAfterOf(error)
+  const seconds = retryAfterOf(error, clock)
   const restMs = seconds === undefined ? 200 * 2 ** attempt : seconds * 1000
   return restMs <= LONGEST_REST_MS ? restMs : null
 }
@@ -44,7 +48,7 @@ function restOf(error: unknown, attempt: number): number | null {
 /**
  * Translates an error of a call into the family's errors, without text of the provider's response or of our request.
  */
-export function faultOf(error: unknown, signal: AbortSignal): unknown {
+export function faultOf(error: unknown, { signal, clock }: { signal: AbortSignal; clock: Clock }): unknown {
   if (signal.aborted) return signal.reason
   const status = statusOf(error)
   if (status === undefined) return new ProviderError(codeOf(error) === '' ? 'invalid-answer' : 'unreachable')
@@ -55,7 +59,7 @@ export function faultOf(error: unknown, signal: AbortSignal): unknown {
   if (status === 402) return new ProviderError('no-money', details)
   if (status === 404) return new ProviderError('misconfigured', details)
   if (status === 429 || status === 503 || status === 529) {
-    const seconds = retryAfterOf(error)
+    const seconds = retryAfterOf(error, clock)
     return new ProviderError('busy', {
       ...details,
       ...(seconds === undefined ? {} : { retryAfterSeconds: Math.ceil(seconds) }),
@@ -108,9 +112,9 @@ function codeOf(error: unknown, depth = 0): string {
  * Returns `Retry-After` in seconds (RFC 9110, section 10.2.3), at most a day. Some gateways send fractions. Undefined
  * without it.
  */
-function retryAfterOf(error: unknown): number | undefined {
+function retryAfterOf(error: unknown, clock: Clock): number | undefined {
   const header = APICallError.isInstance(error) ? error.responseHeaders?.['retry-after'] : undefined
   if (header === undefined) return undefined
-  const seconds = /^\d+(\.\d+)?$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000
+  const seconds = /^\d+(\.\d+)?$/.test(header) ? Number(header) : (Date.parse(header) - clock.now().getTime()) / 1000
   return Number.isNaN(seconds) ? undefined : Math.max(0, Math.min(seconds, 86_400))
 }

@@ -4,6 +4,7 @@ import type {
   LanguageModelV4CallOptions,
   LanguageModelV4StreamPart,
 } from '@ai-sdk/provider'
+import type { Clock } from '../../core/clock.ts'
 import { contentTypeOf } from './content-type.ts'
 import {
   type AiProvider,
@@ -35,6 +36,7 @@ export interface Vendor {
 export interface ProviderSettings {
   models: Record<GenerationType, string[]>
   pricing: Pricing
+  clock: Clock
   /** Loads the vendor's SDK, once, at the first generation. */
   load(): Promise<Vendor>
 }
@@ -43,7 +45,7 @@ export interface ProviderSettings {
  * Creates a provider on top of the SDK's models. The models are called without the functions of the package `ai`, whose
  * telemetry, retries and conversions would exceed the time that a request may be delayed by.
  */
-export function createProvider({ models, pricing, load }: ProviderSettings): AiProvider {
+export function createProvider({ models, pricing, clock, load }: ProviderSettings): AiProvider {
   let loading: Promise<Vendor> | undefined
   const vendor = () => {
     loading ??= load().then(keepModels)
@@ -67,7 +69,7 @@ export function createProvider({ models, pricing, load }: ProviderSettings): AiP
     signal: AbortSignal,
     format?: LanguageModelV4CallOptions['responseFormat'],
   ) =>
-    withRetries(signal, async () => {
+    withRetries({ signal, clock }, async () => {
       const { language, languageOptions = {}, schemaInPrompt = false } = await vendor()
       const call = (asked: TextRequest, responseFormat?: LanguageModelV4CallOptions['responseFormat']) =>
         language(request.model).doGenerate({
@@ -98,7 +100,7 @@ export function createProvider({ models, pricing, load }: ProviderSettings): AiP
     },
 
     async *streamText(request, signal) {
-      const { stream } = await withRetries(signal, async () =>
+      const { stream } = await withRetries({ signal, clock }, async () =>
         (await vendor()).language(request.model).doStream(optionsOf(request, signal)),
       )
       const thoughts = new LeadingThoughts(beginsUnopened(request.model))
@@ -118,7 +120,7 @@ export function createProvider({ models, pricing, load }: ProviderSettings): AiP
           if (piece !== '') yield piece
         }
       } catch (error) {
-        throw isCatalogued(error) ? error : faultOf(error, signal)
+        throw isCatalogued(error) ? error : faultOf(error, { signal, clock })
       }
       // The SDK also finishes streams that broke off; a raw reason exists only when the provider finished the stream.
       if (!finish?.finishReason.raw || hasFailed(finish.finishReason)) throw new ProviderError('invalid-answer')
@@ -142,7 +144,7 @@ export function createProvider({ models, pricing, load }: ProviderSettings): AiP
     },
 
     async image(request, signal) {
-      const { images } = await withRetries(signal, async () => {
+      const { images } = await withRetries({ signal, clock }, async () => {
         const { image, imageOptions } = await vendor()
         if (!image) throw new ProviderError('misconfigured')
         return image(request.model).doGenerate({

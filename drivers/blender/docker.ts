@@ -47,7 +47,7 @@ export default defineDriver({
     { additionalProperties: false },
   ),
 
-  async create(config, { dataDir, log }): Promise<BlenderExecutor> {
+  async create(config, { dataDir, log, clock }): Promise<BlenderExecutor> {
     const closing = new AbortController()
     const running = new Set<Promise<unknown>>()
     const node = nodeLabel(dataDir)
@@ -71,7 +71,7 @@ export default defineDriver({
     /** Runs Blender in a container with these arguments and returns its output. */
     const ask = async (...questions: string[]): Promise<string> => {
       const program = ['/bin/sh', '-c', 'read -r go; exec "$@"', 'sh', config.command, ...questions]
-      const name = `gameyard-check-${node}-${process.pid}-${Date.now().toString(36)}-${++asked}`
+      const name = `gameyard-check-${node}-${process.pid}-${clock.now().getTime().toString(36)}-${++asked}`
       const engine = await docker()
       const container = await createContainer(engine, config, { name, node, program, artifactBytes: 65_536 })
       try {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
+import { EXTENSION_MODULES } from '../../bin/extension-modules.ts'
 import { run } from '../bin/program.ts'
 import { inFull } from '../kit/extent.ts'
 import { plainEnvironment } from '../kit/packages.ts'
@@ -24,6 +25,14 @@ function newFolder(): string {
   return folder
 }
 
+/** Uses the event that the guide declares, and what a row that counts once needs. */
+const EMITS = `import type { Events } from 'gameyard/events'
+import { consumeOnce } from 'gameyard/tables'
+
+export const emit = (events: Events) => events.emit('guestbook.written', { lineId: 'gbl_1' })
+export const consume: Parameters<typeof consumeOnce>[0] | null = null
+`
+
 const folder = newFolder()
 const configuration = blocks.find(({ language, mark }) => language === 'yaml' && mark === 'run')?.code ?? ''
 
@@ -35,6 +44,9 @@ inFull(t)?.test('its types are right under our own compiler settings', async (t)
   for (const name of ['typebox', '@types', 'fastify'])
     symlinkSync(join(project, 'node_modules', name), join(folder, 'node_modules', name))
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  for (const { language, mark, code, line } of blocks)
+    if (language === 'ts' && mark === 'shown') writeFileSync(join(folder, `line-${line}.ts`), code)
+  writeFileSync(join(folder, 'emit.ts'), EMITS)
   const { compilerOptions } = JSON.parse(readFileSync(join(project, 'tsconfig.json'), 'utf8'))
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
   const { default: getExePath } = await import('../../node_modules/typescript/lib/getExePath.js')
@@ -44,6 +56,16 @@ inFull(t)?.test('its types are right under our own compiler settings', async (t)
     ),
   )
   t.equal(output, '')
+})
+
+t.test('it names every module that a plugin may import', (t) => {
+  const [, list = ''] = /\*\*Your module may import\*\*([\s\S]*?)\. /.exec(guideText('writing-a-plugin')) ?? []
+  const names = Object.keys(EXTENSION_MODULES).map((name) =>
+    name.replace('gameyard/', '').replace(/^drivers\/.*/, 'drivers/…'),
+  )
+  const named = [...list.matchAll(/`(?:gameyard\/)?([^`]+)`/g)].map(([, name]) => name)
+  t.same(named.sort(), [...new Set(names)].filter((name) => name !== 'typebox').sort())
+  t.end()
 })
 
 t.test('its settings are checked like any other', async (t) => {
@@ -78,9 +100,22 @@ t.test('players leave lines that everyone reads', async (t) => {
   t.match(page, /<a[^>]*href="\/guestbook"[^>]*>Visitors<\/a>/, 'its entry in the bar')
   t.ok((await ask('GET', url('/openapi.json'))).body.paths['/api/guestbook'], 'its route in the reference')
 
+  const { body: exported } = await ask('GET', url('/settings/export'), { headers: { cookie } })
+  t.match(exported.guestbook, [{ text: '<b>Hello</b>' }], 'what a player takes along')
+
   t.equal(await server.stop(), 0)
-  await inFull(t)?.test('also after a restart', async (t) => {
-    const again = await startServer(t, options)
-    t.match((await ask('GET', url('/api/guestbook', again))).body, { lines: [{ text: '<b>Hello</b>' }] })
-  })
+  writeFileSync(join(folder, 'target.yaml'), 'dataDir: moved\nplugins: { ./guestbook.ts: true }\n')
+  t.match(await run(t, ['move', '--to', 'target.yaml'], { cwd: folder }), { code: 0 }, 'its table is moved')
+
+  // The name of the cookie has the port.
+  const { port } = server
+  const config = { ...options.config, plugins: { './guestbook.ts': false } }
+  const off = await startServer(t, { ...options, port, config })
+  t.equal((await ask('GET', url('/guestbook', off))).status, 404)
+  const mine = { headers: form, body: `password=${encodeURIComponent(body.password)}` }
+  const deleted = await ask('POST', url('/settings/delete', off), mine)
+  t.match(deleted, { status: 303, headers: { location: '/sign-in?done=deleted' } })
+  t.equal(await off.stop(), 0)
+  const again = await startServer(t, options)
+  t.same((await ask('GET', url('/api/guestbook', again))).body, { lines: [] }, 'the lines ended with the account')
 })

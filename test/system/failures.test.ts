@@ -140,7 +140,8 @@ const cases: Case[] = [
   },
   {
     name: 'a database of a newer version',
-    spoil: (data) => sql(data, "insert into schema_migrations values ('2999_01_01_rooms_in_orbit', 1)"),
+    spoil: (data) =>
+      sql(data, "insert into schema_migrations (name, applied_at) values ('2999_01_01_rooms_in_orbit', 1)"),
     says: /^This database was written by a newer Gameyard, .*2999_01_01_rooms_in_orbit.*Start that version, or restore/,
   },
   {

@@ -88,6 +88,8 @@ async function readAll(
       .replaceAll(`_${port}"`, '_PORT"')
       // A number of JSON that happens to be the port stays.
       .replaceAll(new RegExp(`(?<=\\w):${port}\\b`, 'g'), ':PORT')
+      // A label may cut the port.
+      .replaceAll(/(?<=localhost):\d*…/g, ':PORT…')
       // A QR code has the port in its squares.
       .replaceAll(/(<svg class="qr").*?<\/svg>/g, '$1')
       .replaceAll(/card\.png\?v=[\w-]+/g, 'card.png')

@@ -4,7 +4,7 @@ import type { MikroORM } from '@mikro-orm/sql'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../../clock.ts'
 import type { DatabaseDriver, Entity } from '../database.ts'
-import type { Migration } from '../migrations.ts'
+import { migrationsOfTablesIn, type OwnedMigration } from '../migrations.ts'
 import { continueNumbering, restoreForeignKeys, suspendForeignKeys } from './constraints.ts'
 import { catchUp, copyTable, isUnchanged, type TablePair } from './copy-table.ts'
 import { assertDiskSpace } from './disk-space.ts'
@@ -12,7 +12,7 @@ import { MoveError } from './errors.ts'
 import { PageList } from './page-list.ts'
 import { Rows } from './rows.ts'
 import { type Table, tablesOf } from './tables.ts'
-import { claimTarget, foreignTables, releaseTarget } from './target-state.ts'
+import { claimTarget, releaseTarget, tableNames } from './target-state.ts'
 import type { Side } from './values.ts'
 
 /** Maximum number of passes over a changing source before its writing is stopped. */
@@ -32,7 +32,7 @@ export type SourceDatabase = Pick<DatabaseDriver, 'dialect' | 'query' | 'groupCo
 /** The schema of both databases, and where a copy reports. */
 export interface CopyContext {
   entities: Entity[]
-  migrations: Migration[]
+  migrations: OwnedMigration[]
   clock: Clock
   log: FastifyBaseLogger
   progress: CopyProgress
@@ -69,13 +69,16 @@ export class TablesCopy {
     const targetOrm = await target.database.open(options.entities, { lean: true })
     try {
       await assertDiskSpace(source, target)
-      await claimTarget(target.database, options)
+      const migrations = await migrationsOfTablesIn(source, options.migrations)
+      await claimTarget(target.database, { ...options, migrations })
       await suspendForeignKeys(target.database)
-      const tables = tablesOf(sourceOrm, targetOrm)
-      for (const name of await foreignTables(source, tables)) {
+      const present = await tableNames(source)
+      // A plugin that is turned off may have no tables.
+      const tables = tablesOf(sourceOrm, targetOrm).filter(({ name }) => present.has(name))
+      for (const name of present.difference(new Set(tables.map((table) => table.name)))) {
         if (!options.skipped)
           throw new MoveError(
-            `The source has the table ${name}, which belongs to no plugin of this configuration: add its plugin, or remove the table.`,
+            `The source has the table ${name}, which belongs to no plugin of this configuration, or is not among its entities: add it there, or remove the table.`,
           )
         options.skipped(name)
       }

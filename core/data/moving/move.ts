@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../../clock.ts'
 import type { DatabaseDriver, Entity } from '../database.ts'
-import type { Migration } from '../migrations.ts'
+import type { OwnedMigration } from '../migrations.ts'
 import { BlobCheckpoint } from './blob-checkpoint.ts'
 import { assertRoomFor, type BlobSummary, copyBlobs, type MovedStorage, refuseForeignBlobs } from './blobs.ts'
 import { type CopyProgress, TablesCopy } from './copy-tables.ts'
@@ -32,7 +32,7 @@ export interface MoveOptions {
   /** Whether both have the same database, or the same storage; it then stays as it is. */
   same: { database: boolean; storage: boolean }
   entities: Entity[]
-  migrations: Migration[]
+  migrations: OwnedMigration[]
   clock: Clock
   log: FastifyBaseLogger
   progress: CopyProgress

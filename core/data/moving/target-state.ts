@@ -2,7 +2,14 @@ import { createHash } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../../clock.ts'
 import type { DatabaseDriver } from '../database.ts'
-import { compareMigrations, MIGRATIONS_TABLE, type Migration, MOVE_MARK, migrate } from '../migrations.ts'
+import {
+  compareMigrations,
+  MIGRATIONS_TABLE,
+  MOVE_MARK,
+  migrate,
+  type OwnedMigration,
+  writerOf,
+} from '../migrations.ts'
 import { MoveError } from './errors.ts'
 import { guarded } from './rows.ts'
 
@@ -14,7 +21,7 @@ type Queries = Pick<DatabaseDriver, 'query'>
  * @returns a text that is different for every platform
  * @throws MoveError
  */
-export async function identifySource(source: Queries, migrations: Migration[], keyCheck: string): Promise<string> {
+export async function identifySource(source: Queries, migrations: OwnedMigration[], keyCheck: string): Promise<string> {
   const rows = (await source
     .query(`select name, applied_at from ${MIGRATIONS_TABLE} order by name`, [])
     .catch(() => [])) as {
@@ -25,9 +32,10 @@ export async function identifySource(source: Queries, migrations: Migration[], k
   if (rows.some(({ name }) => name.startsWith(MOVE_MARK)))
     throw new MoveError('The source is itself the target of a move that is not complete.')
   const { lacking, unknown } = await compareMigrations(source, migrations)
-  if (unknown.length > 0)
+  const last = unknown.at(-1)
+  if (last)
     throw new MoveError(
-      `The source was written by a newer Gameyard, or by one with more plugins: it has the migration ${unknown.at(-1)}, which this program does not know. Use that version for it.`,
+      `The source was written by ${writerOf(last)}: it has the migration ${last.name}, which this program does not know. Use that version for it.`,
     )
   if (lacking.length > 0)
     throw new MoveError(
@@ -38,18 +46,14 @@ export async function identifySource(source: Queries, migrations: Migration[], k
     .digest('hex')
 }
 
-/** Returns the tables of the source that belong to no plugin of the configuration. */
-export async function foreignTables(
-  source: Pick<DatabaseDriver, 'dialect' | 'query'>,
-  known: { name: string }[],
-): Promise<string[]> {
+/** Returns the names of all tables but that of the migrations. */
+export async function tableNames(source: Pick<DatabaseDriver, 'dialect' | 'query'>): Promise<Set<string>> {
   const sql =
     source.dialect === 'sqlite'
       ? "select name from sqlite_master where type = 'table' and name not like 'sqlite\\_%' escape '\\'"
       : 'select tablename as name from pg_tables where schemaname = current_schema()'
   const tables = (await source.query(sql, [])) as { name: string }[]
-  const names = new Set([MIGRATIONS_TABLE, ...known.map(({ name }) => name)])
-  return tables.map(({ name }) => name).filter((name) => !names.has(name))
+  return new Set(tables.map(({ name }) => name).filter((name) => name !== MIGRATIONS_TABLE))
 }
 
 /**
@@ -67,7 +71,7 @@ export async function claimTarget(
     migrations,
     log,
     clock,
-  }: { identity: string; migrations: Migration[]; log: FastifyBaseLogger; clock: Clock },
+  }: { identity: string; migrations: OwnedMigration[]; log: FastifyBaseLogger; clock: Clock },
 ): Promise<boolean> {
   const mark = MOVE_MARK + identity
   const names = (await target.query(`select name from ${MIGRATIONS_TABLE}`, []).catch(() => [])) as { name: string }[]

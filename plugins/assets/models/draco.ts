@@ -1,3 +1,4 @@
+/// <reference path="./modules.d.ts" />
 import decoder from 'draco3dgltf/draco_decoder_gltf.wasm'
 import createDecoderModule from 'draco3dgltf/draco_decoder_gltf_nodejs.js'
 import encoder from 'draco3dgltf/draco_encoder.wasm'

@@ -1,3 +1,4 @@
+/// <reference path="./modules.d.ts" />
 import { validateBytes } from 'gltf-validator'
 import { ModelRefusal } from './refusal.ts'
 

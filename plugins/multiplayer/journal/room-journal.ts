@@ -32,7 +32,8 @@ export class RoomJournal {
   readonly #stored = new WeakMap<HostedRoom, { revision: number; at: number }>()
   readonly #gone = new Set<string>()
   #writing: Promise<void> | null = null
-  #cleanedAt = 0
+  /** The start cleans first. A start that fails has no tables to clean. */
+  #cleanedAt = Number.POSITIVE_INFINITY
   #isClosed = false
 
   constructor({ db, clock, log }: Parts, { isShared }: { isShared: boolean }) {

@@ -1,20 +1,21 @@
 // Answers of servers with OpenAI's protocol that differ from it, as their users report them.
 import t, { type Test } from 'tap'
+import { type Clock, systemClock } from '../../../core/clock.ts'
 import { json, PNG, type Script, sse } from '../../../drivers/ai/conformance/server.ts'
 import type { AiProvider, ProviderError } from '../../../drivers/ai/interface.ts'
 import openaiCompatible from '../../../drivers/ai/openai-compatible.ts'
 import { startAiServer } from '../../kit/ai-server.ts'
-import { driverContext } from '../../kit/driver-context.ts'
+import { driverContext, manualClock } from '../../kit/driver-context.ts'
 
 const request = { model: 'llama', prompt: 'Greet.', maxOutputTokens: 100 }
 const signal = AbortSignal.timeout(600_000)
 
-async function gateway(t: Test) {
+async function gateway(t: Test, clock: Clock = systemClock) {
   const server = await startAiServer(t)
   const config = { baseUrl: `${server.url}/v1`, structuredOutputs: true, pricing: {} }
   const provider = await openaiCompatible.create(
     { ...config, models: { text: 'llama', image: 'painter' } },
-    driverContext(),
+    driverContext({ clock }),
   )
   t.teardown(() => provider.close())
   return { server, provider }
@@ -197,6 +198,13 @@ t.test('Retry-After may be a fraction', async (t) => {
   t.match(await provider.text(request, signal), { text: 'Hello.' })
   server.answer = json({}, 503, { 'retry-after': '7.2' })
   t.match(await failure(provider.text(request, signal)), { reason: 'busy', headers: { 'retry-after': '8' } })
+})
+
+t.test('Retry-After may be a date, and is read by the given clock', async (t) => {
+  const clock = manualClock(new Date('2020-02-29T12:00:00.000Z'))
+  const { server, provider } = await gateway(t, clock)
+  server.answer = json({}, 503, { 'retry-after': 'Sat, 29 Feb 2020 12:01:30 GMT' })
+  t.match(await failure(provider.text(request, signal)), { reason: 'busy', headers: { 'retry-after': '90' } })
 })
 
 t.test('the first stream of a model that thinks without an opening tag has no thoughts', async (t) => {
