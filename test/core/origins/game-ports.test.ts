@@ -18,7 +18,7 @@ const arrived = new Set<string>()
 /** Waits until an address has been requested. */
 const asked = (path: string) => until(() => arrived.delete(path))
 
-const site = definePlugin({ name: 'site' }, async (app) => {
+const site = definePlugin({ name: 'hello' }, async (app) => {
   const game = { config: { auth: 'none' as const }, constraints: { origin: 'game' } }
   app.get('/which', game, async (request) => {
     const site = app.origins.of(request.raw)
