@@ -95,11 +95,12 @@ export class Apps {
   }
 
   /**
-   * Whether an authorization response stays on this platform: it goes to a hosted game, at one of its own addresses.
-   * Its owner may register other addresses, of a server elsewhere, which count as external.
+   * Whether an authorization response stays on this platform: it goes to a game, at one of its own addresses here. A game
+   * that lives elsewhere has these, too, for a build that is deployed here. Addresses that its owner registers, of a
+   * server elsewhere, count as external.
    */
-  async staysHere(client: OAuthClient, redirectUri: string): Promise<boolean> {
-    return client.hosted && (await this.#hosted.serves(client.clientId, redirectUri))
+  staysHere(client: OAuthClient, redirectUri: string): Promise<boolean> {
+    return this.#hosted.serves(client.clientId, redirectUri)
   }
 
   /**
@@ -112,10 +113,10 @@ export class Apps {
     return isCallback && (await this.staysHere(client, redirectUri))
   }
 
-  /** Returns the main origins of games that are hosted here, by client id. */
+  /** Returns the main origins of games that live here, by client id. */
   async homesOf(clientIds: readonly string[]): Promise<Map<string, string>> {
     const found = await this.#hosted.originsOf(clientIds)
-    return new Map([...found].map(([clientId, { main }]) => [clientId, main]))
+    return new Map([...found].flatMap(([clientId, { main }]) => (main === null ? [] : [[clientId, main]])))
   }
 
   /**
@@ -217,9 +218,9 @@ export class Apps {
     const linked = { clientId: row.clientId, gameId: row.gameId ?? null }
     const isMoved = plain.gameId !== undefined && (game?.id ?? null) !== linked.gameId
     if (isMoved && (await this.#context.suspendedClients.has(linked))) throw new AppSuspended()
-    const own = row.hosted ? await this.#originsOf(row.clientId) : null
+    const own = row.hosted || row.gameId ? await this.#originsOf(row.clientId) : null
     const served = own?.all.map(redirectUriOf) ?? []
-    if (homepageUrl !== undefined && own && homepageUrl !== own.main) {
+    if (homepageUrl !== undefined && own && own.main !== null && homepageUrl !== own.main) {
       throw fieldError('homepageUrl', 'The home page of a game that lives here is its own address.')
     }
     if (homepageUrl !== undefined) row.homepageUrl = homepageUrl
@@ -227,8 +228,8 @@ export class Apps {
     if (redirectUris) {
       const registered = redirectUris.filter((uri) => !served.includes(uri))
       checkRedirectUris(registered, { ...this.#context, publicClient: row.publicClient })
-      row.redirectUris = [...served, ...registered]
-      row.servedUris = served
+      row.redirectUris = row.hosted ? [...served, ...registered] : registered
+      row.servedUris = row.hosted ? served : []
     }
     if (plain.name !== undefined) plain.name = visibleText(plain.name)
     em.assign(row, { ...plain, ...(game && { gameId: game.id }), updatedAt: this.#context.clock.now() } as never)
