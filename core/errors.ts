@@ -70,6 +70,12 @@ export const TooManyStreams = defineError(
 export const Internal = defineError('internal', 500, 'The server made a mistake. The log has it under request %s.')
 export const StorageFull = defineError('storage_full', 507, 'The server has no space left to store this.')
 
+/** Returns the refusal of a token, which names all scopes that it is missing, with the challenge of RFC 6750 section 3. */
+export const missingScopes = (missing: readonly string[]): PlatformError =>
+  new MissingScope(missing.join(' scope and the ')).with({
+    headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${missing.join(' ')}"` },
+  })
+
 /** Returns the refusal of one field. @param message a sentence for the person who filled it in */
 export const invalidField = (path: string, message: string): PlatformError =>
   new InvalidRequest(message).with({ details: [{ path, message }] })

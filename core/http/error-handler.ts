@@ -17,6 +17,7 @@ import {
 import type { Origin, Site } from '../origins/origins.ts'
 import { isOurs, redirectToSignIn, type Viewer } from './auth.ts'
 import { compressed } from './compression.ts'
+import { corsHeaders } from './cors.ts'
 import { isOwnForm, returnForm } from './forms/refused-forms.ts'
 import { validationDetails } from './validation.ts'
 
@@ -142,7 +143,9 @@ function noRoute(app: FastifyInstance, request: FastifyRequest): PlatformError {
   const path = request.raw.url?.split('?', 1)[0] ?? '/'
   const allowed = app.routeTable.methodsAt(site.kind as Origin, path)
   if (allowed.length === 0) return new NotFound('address')
-  return new MethodNotAllowed(request.method).with({ headers: { allow: allowed.join(', ') } })
+  const cors = app.routeTable.corsAt(site.kind as Origin, path)
+  const headers = { allow: allowed.join(', '), ...(cors && corsHeaders(cors)) }
+  return new MethodNotAllowed(request.method).with({ headers })
 }
 
 /** Sends an error in the form that the client expects. */

@@ -74,7 +74,7 @@ function securityOf(rule: AuthRule): Record<string, string[]>[] {
   const demand = authRequirementOf(rule)
   const schemes = [...new Set(demand.kinds.map((kind) => SCHEMES[kind]))]
   const security = schemes.map((scheme) => ({
-    [scheme]: demand.scope && scheme !== 'browserSession' ? [demand.scope] : [],
+    [scheme]: scheme === 'browserSession' ? [] : [...demand.scopes],
   }))
   return demand.required ? security : [{}, ...security]
 }
@@ -85,10 +85,9 @@ export function registerReference(app: FastifyInstance): void {
   let json: Promise<KeptDocument> | undefined
   app.get(
     '/openapi.json',
-    { config: { auth: 'none' }, constraints, schema: { hide: true } },
+    { config: { auth: 'none', cors: {} }, constraints, schema: { hide: true } },
     async (request, reply) => {
       json ??= keepDocument('application/json', JSON.stringify(app.swagger()))
-      reply.header('access-control-allow-origin', '*')
       return app.browserFiles.send(request, reply, await json)
     },
   )
