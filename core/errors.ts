@@ -28,13 +28,21 @@ export interface PlatformError extends Error, ErrorExtras {
  *
  * @param code snake_case, as the caller sees it
  * @param status HTTP status
+ * @param headers response headers of each such error
  */
-export function defineError(code: string, status: number, message: string): new (...args: unknown[]) => PlatformError {
+export function defineError(
+  code: string,
+  status: number,
+  message: string,
+  headers?: Record<string, string>,
+): new (
+  ...args: unknown[]
+) => PlatformError {
   const Base = createError(code, message, status)
   class CataloguedError extends Base {
     override code = code // the library writes it in capitals
     details?: ErrorDetail[]
-    headers?: Record<string, string>
+    headers: Record<string, string> | undefined = headers
     body?: Record<string, unknown>
 
     with(extras: ErrorExtras): this {
@@ -43,6 +51,9 @@ export function defineError(code: string, status: number, message: string): new 
   }
   return CataloguedError as never
 }
+
+/** Headers of an error that passes by itself within seconds, such as the outage of a service that restarts. */
+export const RETRY_SOON = { 'retry-after': '5' }
 
 /** Whether an error belongs to the catalogue and may be shown. */
 export const isPlatformError = (error: unknown): error is PlatformError =>

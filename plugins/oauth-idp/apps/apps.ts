@@ -5,7 +5,7 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Database } from '../../../core/data/database.ts'
 import { NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
-import { cutPage, type PageQuery } from '../../../core/http/pagination.ts'
+import { cutPage, mustBeCursor, type PageQuery } from '../../../core/http/pagination.ts'
 import { newId, randomText } from '../../../core/ids.ts'
 import { visibleText } from '../../../core/visible-text.ts'
 import { AppSuspended } from '../errors.ts'
@@ -40,6 +40,8 @@ export interface NewApp {
   /** The application belongs to a game hosted on this platform, so its redirect URIs need no check. */
   hosted?: boolean
   publicClient?: boolean
+  /** The field of the caller's request from which the redirect URIs follow, for errors. */
+  addressField?: string
   idTokenSignedResponseAlg?: SigningAlgorithm | undefined
 }
 
@@ -144,13 +146,13 @@ export class Apps {
   create(em: SqlEntityManager, app: NewApp & { publicClient?: false }): Promise<App & { clientSecret: string }>
   create(em: SqlEntityManager, app: NewApp): Promise<AppWithSecret>
   async create(em: SqlEntityManager, app: NewApp): Promise<AppWithSecret> {
-    const { hosted = false, publicClient = false } = app
-    if (!hosted) checkRedirectUris(app.redirectUris, { ...this.#context, publicClient })
+    const { hosted = false, publicClient = false, addressField: field, ...given } = app
+    if (!hosted) checkRedirectUris(app.redirectUris, { ...this.#context, publicClient, field })
     const servedUris = hosted ? app.redirectUris : []
     const now = this.#context.clock.now()
     const clientSecret = publicClient ? null : newSecret()
     const row = {
-      ...app,
+      ...given,
       name: visibleText(app.name),
       id: newId('app', now),
       clientId: `svc_client_${randomText(16)}`,
@@ -194,7 +196,8 @@ export class Apps {
 
   /** Lists a player's applications, the newest first. */
   async list(ownerId: string, { limit, cursor }: PageQuery): Promise<{ apps: App[]; nextCursor: string | null }> {
-    const where = { ownerId, ...(cursor ? { id: { $lt: cursor } } : {}) }
+    const before = mustBeCursor('app', cursor)
+    const where = { ownerId, ...(before ? { id: { $lt: before } } : {}) }
     const rows = await this.#context.db.em().find(OAuthAppRow, where, { orderBy: { id: 'desc' }, limit: limit + 1 })
     const { page, nextCursor } = cutPage(rows, limit)
     return { apps: await toApps(page, this.#hosted), nextCursor }
@@ -254,7 +257,7 @@ export class Apps {
   ): Promise<void> {
     const gone = from === null ? [] : callbacksBelow(from)
     const own = to === null ? origins.map(redirectUriOf) : callbacksBelow(to)
-    if (to !== null) checkRedirectUris(own, this.#context)
+    if (to !== null) checkRedirectUris(own, { ...this.#context, field: 'url' })
     // Writing before reading locks the row, so that concurrent changes are all kept.
     await em.nativeUpdate(OAuthAppRow, { clientId }, { updatedAt: this.#context.clock.now() })
     const row = await em.findOne(OAuthAppRow, { clientId })
