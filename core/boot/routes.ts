@@ -34,7 +34,7 @@ export async function installRules(app: FastifyInstance, telemetry: Telemetry | 
   installIdempotency(app)
   await app.register(cookie)
   await registerRateLimits(app, { bus, clock, origins, limits: config.limits })
-  await collectOpenapi(app, { version: app.programVersion, url: origins.portal })
+  await collectOpenapi(app, { version: app.programVersion, origins })
   installErrorHandlers(app)
   await installCompression(app)
 }
