@@ -28,13 +28,21 @@ export interface PlatformError extends Error, ErrorExtras {
  *
  * @param code snake_case, as the caller sees it
  * @param status HTTP status
+ * @param headers response headers of each such error
  */
-export function defineError(code: string, status: number, message: string): new (...args: unknown[]) => PlatformError {
+export function defineError(
+  code: string,
+  status: number,
+  message: string,
+  headers?: Record<string, string>,
+): new (
+  ...args: unknown[]
+) => PlatformError {
   const Base = createError(code, message, status)
   class CataloguedError extends Base {
     override code = code // the library writes it in capitals
     details?: ErrorDetail[]
-    headers?: Record<string, string>
+    headers: Record<string, string> | undefined = headers
     body?: Record<string, unknown>
 
     with(extras: ErrorExtras): this {
@@ -43,6 +51,9 @@ export function defineError(code: string, status: number, message: string): new 
   }
   return CataloguedError as never
 }
+
+/** Headers of an error that passes by itself within seconds, such as the outage of a service that restarts. */
+export const RETRY_SOON = { 'retry-after': '5' }
 
 /** Whether an error belongs to the catalogue and may be shown. */
 export const isPlatformError = (error: unknown): error is PlatformError =>
@@ -69,6 +80,12 @@ export const TooManyStreams = defineError(
 )
 export const Internal = defineError('internal', 500, 'The server made a mistake. The log has it under request %s.')
 export const StorageFull = defineError('storage_full', 507, 'The server has no space left to store this.')
+
+/** Returns the refusal of a token, which names all scopes that it is missing, with the challenge of RFC 6750 section 3. */
+export const missingScopes = (missing: readonly string[]): PlatformError =>
+  new MissingScope(missing.join(' scope and the ')).with({
+    headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${missing.join(' ')}"` },
+  })
 
 /** Returns the refusal of one field. @param message a sentence for the person who filled it in */
 export const invalidField = (path: string, message: string): PlatformError =>

@@ -1,6 +1,7 @@
 import cookie from '@fastify/cookie'
 import type { FastifyInstance } from 'fastify'
 import { installCompression } from '../http/compression.ts'
+import { installCors } from '../http/cors.ts'
 import { installErrorHandlers } from '../http/error-handler.ts'
 import { installIdempotency } from '../http/idempotency.ts'
 import { bodyLimitsOf, registerBodyLimits } from '../http/limits/body-limits.ts'
@@ -24,14 +25,16 @@ export async function installRules(app: FastifyInstance, telemetry: Telemetry | 
   const { bus, clock, config, origins } = app
   if (telemetry) await app.register(telemetry.plugin)
   await registerBodyLimits(app, bodyLimitsOf(config.limits))
+  // Before what can refuse a request, so that its error has these headers, too.
+  installSecurityHeaders(app, origins, { lan: config.lan.enabled })
+  installCors(app)
   installRouteContract(app)
   installRequestRules(app)
   installUploadLimits(app, config.limits)
   installIdempotency(app)
   await app.register(cookie)
-  installSecurityHeaders(app, origins, { lan: config.lan.enabled })
   await registerRateLimits(app, { bus, clock, origins, limits: config.limits })
-  await collectOpenapi(app, { version: app.programVersion, url: origins.portal })
+  await collectOpenapi(app, { version: app.programVersion, origins })
   installErrorHandlers(app)
   await installCompression(app)
 }

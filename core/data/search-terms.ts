@@ -9,10 +9,15 @@ const wordsOf = (text: string): string[] =>
     .toLowerCase()
     .match(/[\p{L}\p{N}]+/gu) ?? []
 
-/** Returns the terms of a search. A result must match all of them. */
-export const termsOfQuery = (query: string): string[] => [
-  ...new Set(wordsOf(query).map((word) => [...word].slice(0, LONGEST).join(''))),
-]
+/** The term of a search that has only signs, such as `%`. No text has it, so the search finds nothing, and not everything. */
+const NO_WORD = ''
+
+/** Returns the terms of a search; none when it is blank. A result must match all of them. */
+export function termsOfQuery(query: string): string[] {
+  const words = wordsOf(query)
+  if (words.length === 0) return query.trim() === '' ? [] : [NO_WORD]
+  return [...new Set(words.map((word) => [...word].slice(0, LONGEST).join('')))]
+}
 
 /**
  * Returns the search terms of a text. Every prefix of a word is a separate term, so that a search is a look-up by

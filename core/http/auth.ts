@@ -8,7 +8,7 @@ import type {
   RouteOptions,
 } from 'fastify'
 import type { Actor } from '../data/audit.ts'
-import { Forbidden, MissingScope, StartupError, Unauthorized } from '../errors.ts'
+import { Forbidden, missingScopes, type PlatformError, StartupError, Unauthorized } from '../errors.ts'
 import { type Author, runAs } from '../observe/author.ts'
 import { type Caller, runForCaller } from '../observe/caller.ts'
 import type { Origins } from '../origins/origins.ts'
@@ -56,17 +56,18 @@ export interface Principal {
  * A route's requirement for its caller. Every route declares one; no route is public by mistake.
  *
  * - `none`: credentials are ignored.
- * - `optional`: a valid session or API token identifies the caller; an invalid token is refused.
+ * - `optional`: a valid session or API token identifies the caller. Any other token counts as none where nothing is
+ *   changed, and is refused elsewhere: a change never has another author than its caller thinks.
  * - `session`: a browser session only.
  * - `any-token`: an API or CLI token with any scopes.
- * - `{ scope }`: an API or CLI token with that scope; `accepts` names other or further kinds.
+ * - `{ scope }`: an API or CLI token with that scope, and those in `also`; `accepts` names other or further kinds.
  */
 export type AuthRule =
   | 'none'
   | 'optional'
   | 'session'
   | 'any-token'
-  | { scope: string; accepts?: readonly PrincipalKind[] }
+  | { scope: string; also?: readonly string[]; accepts?: readonly PrincipalKind[] }
   | { accepts: readonly PrincipalKind[] }
 
 /** Recognises one kind of credential. Plugins contribute authenticators; the kernel has none. */
@@ -118,16 +119,18 @@ const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 export interface AuthRequirement {
   required: boolean
   kinds: readonly PrincipalKind[]
-  scope: string | null
+  /** The scopes that a token needs, all of them. */
+  scopes: readonly string[]
 }
 
 /** Normalises a rule to the accepted kinds of principal, and whether one is required. */
 export function authRequirementOf(rule: AuthRule): AuthRequirement {
-  if (rule === 'none') return { required: false, kinds: [], scope: null }
-  if (rule === 'optional') return { required: false, kinds: ['session', ...TOKENS], scope: null }
-  if (rule === 'session') return { required: true, kinds: ['session'], scope: null }
-  if (rule === 'any-token') return { required: true, kinds: TOKENS, scope: null }
-  return { required: true, kinds: rule.accepts ?? TOKENS, scope: 'scope' in rule ? rule.scope : null }
+  if (rule === 'none') return { required: false, kinds: [], scopes: [] }
+  if (rule === 'optional') return { required: false, kinds: ['session', ...TOKENS], scopes: [] }
+  if (rule === 'session') return { required: true, kinds: ['session'], scopes: [] }
+  if (rule === 'any-token') return { required: true, kinds: TOKENS, scopes: [] }
+  const scopes = 'scope' in rule ? [rule.scope, ...(rule.also ?? [])] : []
+  return { required: true, kinds: rule.accepts ?? TOKENS, scopes }
 }
 
 const WORDS: readonly unknown[] = ['none', 'optional', 'session', 'any-token']
@@ -138,12 +141,14 @@ const KINDS: readonly PrincipalKind[] = ['session', ...TOKENS, 'oauth-token', 'r
  */
 function isRule(rule: unknown): rule is AuthRule {
   if (typeof rule !== 'object' || rule === null) return WORDS.includes(rule)
-  const { scope, accepts, ...rest } = rule as { scope?: unknown; accepts?: unknown }
+  const { scope, accepts, also, ...rest } = rule as { scope?: unknown; accepts?: unknown; also?: unknown }
   const scoped = scope === undefined ? accepts !== undefined : typeof scope === 'string' && scope !== ''
   const kinds = accepts === undefined || (Array.isArray(accepts) && accepts.length > 0)
+  const further = also === undefined || (scope !== undefined && Array.isArray(also) && also.every((one) => one !== ''))
   return (
     scoped &&
     kinds &&
+    further &&
     Object.keys(rest).length === 0 &&
     ((accepts ?? []) as PrincipalKind[]).every((kind) => KINDS.includes(kind))
   )
@@ -228,16 +233,11 @@ export class Auth {
     if (principal) {
       request.principal = principal
       if (principal.kind === 'session') this.#mustBeSameOrigin(request)
-      if (demand.scope && principal.scopes !== 'all' && !principal.scopes.has(demand.scope)) {
-        throw new MissingScope(demand.scope).with({
-          headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${demand.scope}"` },
-        })
-      }
-    } else if (demand.required) {
-      const takesSession = demand.kinds.includes('session')
-      throw new Unauthorized(
-        takesSession ? 'Sign in first.' : 'Send an API token: `Authorization: Bearer svc_api_…`.',
-      ).with({ headers: { 'www-authenticate': 'Bearer' } })
+      const { scopes } = principal
+      const missing = scopes === 'all' ? [] : demand.scopes.filter((scope) => !scopes.has(scope))
+      if (missing.length > 0) throw missingScopes(missing)
+    } else if (mustBeKnown(request, demand)) {
+      throw unauthorized(request, demand)
     }
   }
 
@@ -250,7 +250,8 @@ export class Auth {
     const token = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(authorization)?.[1]
     const authenticator = token && this.#bearers.find((bearer) => bearer.claims(token))
     const found = authenticator ? authenticator.authenticate(token) : null
-    return found instanceof Promise ? found.then((bearer) => accepted(bearer, demand)) : accepted(found, demand)
+    const check = (bearer: Principal | null) => accepted(bearer, request, demand)
+    return found instanceof Promise ? found.then(check) : check(found)
   }
 
   async #session(request: FastifyRequest): Promise<Principal | null> {
@@ -285,19 +286,50 @@ export class Auth {
 export const isOurs = (authorization: string | undefined): authorization is string =>
   authorization !== undefined && !/^(?!bearer )[a-z][a-z0-9-]* /i.test(authorization)
 
-/** Returns the holder of a token whose kind the route accepts. @throws Unauthorized @throws Forbidden */
-function accepted(bearer: Principal | null, { kinds }: AuthRequirement): Principal {
-  if (!bearer) {
-    throw new Unauthorized('This token is not valid: it may be mistyped, revoked or expired.').with({
+/** Whether a request is refused without a caller. A token that counts for nothing is refused only where it matters. */
+const mustBeKnown = ({ method, raw }: FastifyRequest, { required }: AuthRequirement): boolean =>
+  required || (!SAFE.has(method) && isOurs(raw.headers.authorization))
+
+/**
+ * Returns the holder of a token whose kind the route accepts; null for one that is not valid or counts as none.
+ *
+ * @throws Forbidden
+ */
+function accepted(bearer: Principal | null, request: FastifyRequest, demand: AuthRequirement): Principal | null {
+  const { kinds } = demand
+  if (!bearer || kinds.includes(bearer.kind)) return bearer
+  if (!mustBeKnown(request, demand)) return null
+  throw new Forbidden(`This address takes ${namesOf(kinds)}, not ${NAMES[bearer.kind]}.`)
+}
+
+const NAMES: Record<PrincipalKind, string> = {
+  'api-token': 'an API token',
+  'cli-token': 'a CLI token',
+  'oauth-token': 'an OAuth access token',
+  'resource-token': 'an OAuth access token for this address',
+  session: 'a browser session',
+}
+
+/** Names the accepted kinds of credential. A CLI token is accepted wherever an API token is, so it is left out there. */
+function namesOf(kinds: readonly PrincipalKind[]): string {
+  const named = (Object.keys(NAMES) as PrincipalKind[]).filter((kind) => kinds.includes(kind))
+  const isSaid = named.includes('api-token')
+  const names = named.filter((kind) => !isSaid || kind !== 'cli-token').map((kind) => NAMES[kind])
+  return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
+}
+
+/** Returns the refusal of a request without a credential that the route accepts. Its token, if there is one, is not valid. */
+export function unauthorized({ raw }: FastifyRequest, { kinds }: AuthRequirement): PlatformError {
+  const takes = `This address takes ${namesOf(kinds)}`
+  const takesToken = kinds.some((kind) => kind !== 'session')
+  if (isOurs(raw.headers.authorization)) {
+    return new Unauthorized(`This token is not valid: it may be mistyped, revoked or expired. ${takes}.`).with({
       headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
     })
   }
-  if (kinds.includes(bearer.kind)) return bearer
-  throw new Forbidden(
-    kinds.includes('session')
-      ? 'This address takes a browser session, not a token.'
-      : 'This address does not take this kind of token.',
-  )
+  const send = `send \`Authorization: Bearer ${kinds.includes('api-token') ? 'svc_api_…' : '…'}\``
+  const how = !takesToken ? 'sign in first' : kinds.includes('session') ? `${send}, or sign in` : send
+  return new Unauthorized(`${takes}: ${how}.`).with({ headers: { 'www-authenticate': 'Bearer' } })
 }
 
 /** @throws Forbidden */

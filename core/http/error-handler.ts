@@ -17,8 +17,9 @@ import {
 import type { Origin, Site } from '../origins/origins.ts'
 import { isOurs, redirectToSignIn, type Viewer } from './auth.ts'
 import { compressed } from './compression.ts'
+import { corsHeaders } from './cors.ts'
 import { isOwnForm, returnForm } from './forms/refused-forms.ts'
-import { validationDetails } from './validation.ts'
+import { sentenceOf, validationDetails } from './forms/validation-messages.ts'
 
 /** Renders an error page. The kernel injects it, since core/http does not depend on pages. */
 export type RenderErrorPage = (
@@ -122,7 +123,7 @@ export function toPlatformError(error: FastifyError, request: FastifyRequest): P
     const details = validationDetails(error)
     const [first] = details as [ErrorDetail]
     const part = error.validationContext === 'body' ? 'request body' : (error.validationContext ?? 'request')
-    return new InvalidRequest(`The ${part} is not valid: ${first.path} ${first.message}.`).with({ details })
+    return new InvalidRequest(`The ${part} is not valid: ${sentenceOf(first)}`).with({ details })
   }
   if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new PayloadTooLarge('The request body is too large.')
   if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
@@ -142,7 +143,9 @@ function noRoute(app: FastifyInstance, request: FastifyRequest): PlatformError {
   const path = request.raw.url?.split('?', 1)[0] ?? '/'
   const allowed = app.routeTable.methodsAt(site.kind as Origin, path)
   if (allowed.length === 0) return new NotFound('address')
-  return new MethodNotAllowed(request.method).with({ headers: { allow: allowed.join(', ') } })
+  const cors = app.routeTable.corsAt(site.kind as Origin, path)
+  const headers = { allow: allowed.join(', '), ...(cors && corsHeaders(cors)) }
+  return new MethodNotAllowed(request.method).with({ headers })
 }
 
 /** Sends an error in the form that the client expects. */

@@ -1,5 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import Type, { type Static, type TSchema } from 'typebox'
+import { InvalidRequest } from '../errors.ts'
+import { type IdPrefix, isId } from '../ids.ts'
 
 /** The number of rows that `inPages` reads at once. */
 const ROWS = 100
@@ -27,6 +29,27 @@ export function cutPage<Row extends { id: string }>(
 ): { page: Row[]; nextCursor: string | null } {
   const page = rows.slice(0, limit)
   return { page, nextCursor: rows.length > limit ? (page.at(-1)?.id ?? null) : null }
+}
+
+/**
+ * Returns the cursor of a list in the order of its ids; undefined for the first page. Ids of other things, cursors of
+ * other lists and made-up ones are refused, because they would lead to a page that looks like the end of the list.
+ *
+ * @param prefix of the ids of the list
+ * @throws InvalidRequest
+ */
+export function mustBeCursor(prefix: IdPrefix, cursor: string | undefined): string | undefined {
+  if (cursor && !isId(prefix, cursor)) throw new OtherCursor()
+  return cursor || undefined
+}
+
+/** The refusal of a cursor that a list did not give. */
+export class OtherCursor extends InvalidRequest {
+  override details = [{ path: 'cursor', message: 'is not of this list' }]
+
+  constructor() {
+    super('The cursor is not of this list; begin with the first page.')
+  }
 }
 
 /**

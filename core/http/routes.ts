@@ -1,9 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyContextConfig, FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
 import findMyWay, { type HTTPMethod } from 'find-my-way'
 import { StartupError } from '../errors.ts'
 import type { Origin } from '../origins/origins.ts'
 import { type AuthRule, authRequirementOf, type PrincipalKind, type StaffRole } from './auth.ts'
+import type { CorsRule } from './cors.ts'
 import type { UploadRule } from './uploads.ts'
 
 /** A group of routes. The schemas type the parameters, query and body. */
@@ -29,6 +30,8 @@ export interface RouteEntry {
   /** The limit of its own beside the general one, in requests a minute of one player; null for none. */
   perMinute: number | null
   schema: FastifySchema
+  /** The rule for scripts of other origins; null where only the own origin reads it. */
+  cors: CorsRule | null
 }
 
 declare module 'fastify' {
@@ -76,7 +79,7 @@ export class RouteTable {
         throw new StartupError(`${named} is declared twice at one origin (portal and Studio share theirs); rename one.`)
       }
       this.#taken.add(place)
-      this.#declared.push({ table, method: method as HTTPMethod, url: route.url, serves: route.config?.serves })
+      this.#declared.push({ table, method: method as HTTPMethod, url: route.url, route })
       this.#routers = null
       const { kinds } = authRequirementOf(auth)
       const { page = false, upload = null, role = null } = route.config ?? {}
@@ -94,6 +97,10 @@ export class RouteTable {
         idempotent: Boolean(idempotent),
         perMinute: (rateLimit && (rateLimit as { max?: number }).max) || null,
         schema: route.schema ?? {},
+        // Hooks of the scope that the route is in may add it later.
+        get cors() {
+          return route.config?.cors ?? null
+        },
       })
     }
   }
@@ -105,14 +112,25 @@ export class RouteTable {
 
   /** Lists the methods of a path at an origin; empty when the path does not exist. */
   methodsAt(origin: Origin, path: string): string[] {
+    return METHODS.filter((method) => this.#routeAt(origin, method, path))
+  }
+
+  /** Returns the rule of a path for scripts of other origins, for a method that it does not have. */
+  corsAt(origin: Origin, path: string): CorsRule | null {
+    for (const method of METHODS) {
+      const cors = this.#routeAt(origin, method, path)?.config?.cors
+      if (cors) return cors
+    }
+    return null
+  }
+
+  #routeAt(origin: Origin, method: HTTPMethod, path: string): RouteOptions | null {
     this.#routers ??= routersOf(this.#declared)
-    const routers = [this.#routers.get(origin), this.#routers.get('any')]
-    return METHODS.filter((method) =>
-      routers.some((router) => {
-        const found = router?.find(method, path)
-        return found != null && (found.store as DeclaredPath).serves?.(path) !== false
-      }),
-    )
+    for (const table of [origin, 'any'] as const) {
+      const found = this.#routers.get(table)?.find(method, path)?.store as RouteOptions | undefined
+      if (found && found.config?.serves?.(path) !== false) return found
+    }
+    return null
   }
 }
 
@@ -122,7 +140,7 @@ interface DeclaredPath {
   table: Origin
   method: HTTPMethod
   url: string
-  serves: FastifyContextConfig['serves'] | undefined
+  route: RouteOptions
 }
 
 /** Matches the name of a parameter: paths that differ in nothing else are the same path. */
@@ -130,10 +148,10 @@ const PARAMETER = /:\w+/g
 
 function routersOf(declared: DeclaredPath[]): Map<Origin, Router> {
   const routers = new Map<Origin, Router>()
-  for (const { table, method, url, serves } of declared) {
+  for (const { table, method, url, route } of declared) {
     const router = routers.get(table) ?? findMyWay()
     routers.set(table, router)
-    router.on(method, url, () => {}, { serves })
+    router.on(method, url, () => {}, route)
   }
   return routers
 }

@@ -15,33 +15,39 @@ export interface FileHead {
   whole: string[]
   /** Headers of a 304. */
   notModified: string[]
+  /** Headers of who may read it, for a 416. */
+  readers: string[]
   /** Whether the file is an HTML document that players navigate to. */
   isDocument: boolean
   /** Whether it was requested since the last eviction pass (hot-files.ts). */
   used: boolean
 }
 
-/** The headers of the 200 that a 304 repeats (RFC 9110 section 15.4.5), and those that isolate a document. */
-const NOT_MODIFIED = new Set([
-  'cache-control',
-  'vary',
+/** The headers of who may read a file, with every status: those of CORS, and those that isolate a document. */
+const READERS = new Set([
+  'access-control-allow-origin',
+  'access-control-expose-headers',
   'cross-origin-opener-policy',
   'cross-origin-embedder-policy',
   'cross-origin-resource-policy',
 ])
 
+/** The headers of the 200 that a 304 repeats (RFC 9110 section 15.4.5). */
+const CONDITIONAL = new Set(['cache-control', 'vary'])
+
 /** @param headers headers of the file as pairs: its type, caching and others */
 export function fileHead(file: { etag: string; size: number; isDocument: boolean }, headers: string[]): FileHead {
   const { etag, size } = file
-  const kept = headers.flatMap((name, at) =>
-    at % 2 === 0 && NOT_MODIFIED.has(name) ? [name, headers[at + 1] as string] : [],
-  )
+  const pick = (names: ReadonlySet<string>) =>
+    headers.flatMap((name, at) => (at % 2 === 0 && names.has(name) ? [name, headers[at + 1] as string] : []))
+  const readers = pick(READERS)
   const partial = [...headers, 'etag', etag]
   return {
     ...file,
     partial,
     whole: [...partial, 'content-length', String(size)],
-    notModified: [...kept, 'etag', etag],
+    notModified: [...pick(CONDITIONAL), ...readers, 'etag', etag],
+    readers,
     used: false,
   }
 }
@@ -66,13 +72,14 @@ export function planResponse(request: IncomingMessage, head: FileHead): Response
       ? null
       : parseRange(wanted, head.size)
   if (range === null) return { status: 200, headers: head.whole, bytes: isHead ? null : 'all' }
-  if (range === 'unsatisfiable') return { status: 416, headers: unsatisfiable(head.size), bytes: null }
+  if (range === 'unsatisfiable') return { status: 416, headers: unsatisfiable(head), bytes: null }
   const { start, end } = range
   const part = ['content-range', `bytes ${start}-${end}/${head.size}`, 'content-length', String(end - start + 1)]
   return { status: 206, headers: [...head.partial, ...part], bytes: range }
 }
 
-const unsatisfiable = (size: number) => [
+const unsatisfiable = ({ size, readers }: FileHead) => [
+  ...readers,
   'content-range',
   `bytes */${size}`,
   'cache-control',

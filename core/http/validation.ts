@@ -1,17 +1,8 @@
 import { Ajv, type AnySchema, type Options, type ValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
 import fastJsonStringify from 'fast-json-stringify'
-import type {
-  FastifyError,
-  FastifySchemaCompiler,
-  FastifySchemaValidationError,
-  FastifySerializerCompiler,
-} from 'fastify'
-import type { ErrorDetail } from '../errors.ts'
-import { VISIBLE_PATTERN } from '../visible-text.ts'
-
-/** Maximum number of reported errors, at which validation stops. A body can have tens of thousands. */
-const MOST_ERRORS = 50
+import type { FastifySchemaCompiler, FastifySerializerCompiler } from 'fastify'
+import { MOST_ERRORS } from './forms/validation-messages.ts'
 
 // Bodies are typed and validated without coercion. A query string has no types, so "20" becomes 20 there. Fastify's
 // default coerces and removes properties in both.
@@ -25,7 +16,7 @@ const lenient = validatorsOf({ coerceTypes: 'array' })
 function validatorsOf(coercion: Pick<Options, 'coerceTypes'>): { first: Ajv; some: Ajv } {
   const options = { useDefaults: true, removeAdditional: false, strict: false, ...coercion } as const
   const first = new Ajv({ ...options, allErrors: false })
-  // `verbose` adds the schema of a field to its error, for the sentence that forms show.
+  // `verbose` adds the schema of a field to its error, for the sentence about it.
   const some = new Ajv({ ...options, allErrors: true, verbose: true, code: { process: stopAtMost } })
   for (const ajv of [first, some]) (addFormats as unknown as (ajv: Ajv) => void)(ajv)
   return { first, some }
@@ -77,27 +68,4 @@ function compileSerializer(schema: object): (data: unknown) => string {
   const serialize = fastJsonStringify(schema as never) as (data: unknown) => string
   serializers.set(schema, serialize)
   return serialize
-}
-
-/** Maximum length of a reported path. No field has a longer name; the rest is the caller's own text. */
-const LONGEST_PATH = 200
-
-/** Formats the errors of a failed validation, with the field names of the request. */
-export function validationDetails(error: FastifyError): ErrorDetail[] {
-  return (error.validation ?? []).slice(0, MOST_ERRORS).map((issue: FastifySchemaValidationError) => {
-    const path = issue.instancePath.slice(1).replaceAll('/', '.')
-    const extra = issue.params.additionalProperty ?? issue.params.missingProperty
-    const field = [path, extra].filter(Boolean).join('.')
-    const message =
-      issue.keyword === 'additionalProperties'
-        ? 'is not a known field'
-        : issue.keyword === 'required'
-          ? 'is required'
-          : issue.keyword === 'enum'
-            ? `must be one of ${(issue.params.allowedValues as unknown[]).join(', ')}`
-            : issue.params.pattern === VISIBLE_PATTERN
-              ? 'must have a visible character'
-              : (issue.message ?? 'is not valid')
-    return { path: field.slice(0, LONGEST_PATH) || '(body)', message }
-  })
 }

@@ -4,8 +4,10 @@ import Type from 'typebox'
 import { NotFound } from '../errors.ts'
 import { type AuthRule, authRequirementOf, type PrincipalKind } from '../http/auth.ts'
 import { cookieNamesAt } from '../origins/cookies.ts'
+import type { Origin, Origins } from '../origins/origins.ts'
 import { renderPage } from '../pages/index.ts'
 import { type KeptDocument, keepDocument } from '../pages/kept-pages.ts'
+import { ERRORS, errorsOf, finishDocument, serverOf } from './document.ts'
 import { REFERENCE_PATH, renderReference, renderReferenceGroup } from './reference.ts'
 
 const SCHEMES: Record<PrincipalKind, string> = {
@@ -19,8 +21,9 @@ const SCHEMES: Record<PrincipalKind, string> = {
 /** Collects the OpenAPI document from the routes, so it must be registered before any route. */
 export async function collectOpenapi(
   app: FastifyInstance,
-  { version, url }: { version: string; url: string },
+  { version, origins }: { version: string; origins: Origins },
 ): Promise<void> {
+  const url = origins.portal
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -48,8 +51,12 @@ export async function collectOpenapi(
       const hidden = config?.page || route.method === 'HEAD' || schema?.hide
       const security = config?.auth ? securityOf(config.auth) : []
       const sent = { ...schema, ...optional(schema, 'querystring'), ...optional(schema, 'body') }
-      return { schema: { ...sent, security, ...(hidden ? { hide: true } : {}) }, url }
+      const server = serverOf((route.constraints as { origin?: Origin } | undefined)?.origin, origins)
+      const described = { security, ...(server ? { servers: [server] } : {}), [ERRORS]: errorsOf(route) }
+      return { schema: { ...sent, ...described, ...(hidden ? { hide: true } : {}) }, url }
     },
+    transformObject: (collected) =>
+      finishDocument('openapiObject' in collected ? collected.openapiObject : {}) as never,
   })
 }
 
@@ -74,7 +81,7 @@ function securityOf(rule: AuthRule): Record<string, string[]>[] {
   const demand = authRequirementOf(rule)
   const schemes = [...new Set(demand.kinds.map((kind) => SCHEMES[kind]))]
   const security = schemes.map((scheme) => ({
-    [scheme]: demand.scope && scheme !== 'browserSession' ? [demand.scope] : [],
+    [scheme]: scheme === 'browserSession' ? [] : [...demand.scopes],
   }))
   return demand.required ? security : [{}, ...security]
 }
@@ -85,10 +92,9 @@ export function registerReference(app: FastifyInstance): void {
   let json: Promise<KeptDocument> | undefined
   app.get(
     '/openapi.json',
-    { config: { auth: 'none' }, constraints, schema: { hide: true } },
+    { config: { auth: 'none', cors: {} }, constraints, schema: { hide: true } },
     async (request, reply) => {
       json ??= keepDocument('application/json', JSON.stringify(app.swagger()))
-      reply.header('access-control-allow-origin', '*')
       return app.browserFiles.send(request, reply, await json)
     },
   )

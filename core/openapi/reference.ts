@@ -21,12 +21,17 @@ interface Operation {
   responses?: Record<string, { description?: string; content?: Record<string, { schema?: JsonSchema }> }>
 }
 
+interface Server {
+  url: string
+  variables?: Record<string, { default: string }>
+}
+
 /** The subset of OpenAPI 3.1 that the page shows. */
 interface ApiDocument {
   info?: { title?: string; version?: string; description?: string }
-  servers?: { url: string }[]
+  servers?: Server[]
   security?: Record<string, string[]>[]
-  paths?: Record<string, Record<string, Operation>>
+  paths?: Record<string, Record<string, Operation> & { servers?: Server[] }>
   components?: {
     schemas?: Record<string, JsonSchema>
     securitySchemes?: Record<string, { type: string; in?: string; description?: string }>
@@ -38,6 +43,8 @@ interface Entry {
   method: string
   path: string
   operation: Operation
+  /** The address of the server of the path, with examples for its variables. */
+  server: string
 }
 
 const methods = ['get', 'post', 'put', 'patch', 'delete']
@@ -100,7 +107,6 @@ function overview(document: object): View {
 
 function groupView(document: object, group: string, entries: Entry[]): View {
   const api = document as ApiDocument
-  const server = api.servers?.[0]?.url ?? ''
   const contents = html`
     <ul>${[...groupsOf(api).keys()].map(
       (name) => html`
@@ -114,7 +120,7 @@ function groupView(document: object, group: string, entries: Entry[]): View {
       <details class="contents-fold"><summary class="button">Contents</summary><nav aria-label="Operations">${contents}</nav></details>
       <nav class="contents" aria-label="Operations">${contents}</nav>
       <div class="operations"><section><h2 class="visually-hidden">Operations</h2>
-        ${entries.map((entry) => html`<${OperationView} entry=${entry} api=${api} server=${server} />`)}
+        ${entries.map((entry) => html`<${OperationView} entry=${entry} api=${api} />`)}
       </section></div>
     </div>`
 }
@@ -134,11 +140,15 @@ function groupsOf(document: object): Map<string, Entry[]> {
       const group = operation.tags?.[0] ?? noun
       const entries = groups.get(group) ?? []
       groups.set(group, entries)
-      entries.push({ id: `${method}-${slug(path)}`, method, path, operation })
+      const server = addressOf(operations.servers?.[0] ?? api.servers?.[0])
+      entries.push({ id: `${method}-${slug(path)}`, method, path, operation, server })
     }
   }
   return new Map([...groups].sort(([a], [b]) => a.localeCompare(b)))
 }
+
+const addressOf = (server: Server | undefined): string =>
+  (server?.url ?? '').replace(/\{(\w+)\}/g, (_, name) => server?.variables?.[name]?.default ?? name)
 
 const slug = (text: string) =>
   text
@@ -179,7 +189,7 @@ function callers(operation: Operation, api: ApiDocument): string {
   return scopes.length > 0 ? `${who}, with scope \`${scopes.join('` `')}\`` : who
 }
 
-function OperationView({ entry, api, server }: { entry: Entry; api: ApiDocument; server: string }): View {
+function OperationView({ entry, api }: { entry: Entry; api: ApiDocument }): View {
   const { id, method, path, operation } = entry
   const resolve: Resolve = (schema) => {
     const name = schema.$ref?.split('/').at(-1)
@@ -204,7 +214,7 @@ function OperationView({ entry, api, server }: { entry: Entry; api: ApiDocument;
       }
       ${body?.schema && html`<h4>Body <span class="soft">${bodyType}</span></h4><${Fields} schema=${body.schema} resolve=${resolve} />`}
       ${responses.length > 0 && html`<h4>Answers</h4>${responses.map(([status, response]) => html`<${ResponseView} status=${status} response=${response} resolve=${resolve} />`)}`}
-      <${CodeBlock} title=${`curl: ${operation.summary ?? path}`} code=${curl(entry, api, server, resolve)} />
+      <${CodeBlock} title=${`curl: ${operation.summary ?? path}`} code=${curl(entry, api, resolve)} />
     </article>`
 }
 
@@ -217,7 +227,8 @@ function ResponseView(props: {
   const schema = Object.values(response.content ?? {})[0]?.schema
   const description = response.description === 'Default Response' ? '' : response.description
   const head = html`<code class=${`status s${status[0]}`}>${status}</code><span>${description || phrases[status] || ''}</span>`
-  if (!schema) return html`<p class="response">${head}</p>`
+  // The one form of errors is described at the top.
+  if (!schema || schema.$ref?.endsWith('Error')) return html`<p class="response">${head}</p>`
   return html`<details class="response" open=${status.startsWith('2')}><summary>${head}</summary><${Fields} schema=${schema} resolve=${resolve} /></details>`
 }
 
@@ -239,7 +250,7 @@ const phrases: Record<string, string> = {
 const breakable = (path: string): Content => path.split(/(?<=\/)/).map((part) => html`${part}<wbr />`)
 
 /** Generates a command that calls the operation, with example values that fit its schemas. */
-function curl({ method, path, operation }: Entry, api: ApiDocument, server: string, resolve: Resolve): string {
+function curl({ method, path, operation, server }: Entry, api: ApiDocument, resolve: Resolve): string {
   const query = (operation.parameters ?? [])
     .filter((parameter) => parameter.in === 'query' && parameter.required)
     .map((parameter) => `${parameter.name}=${exampleOf(parameter.schema ?? {}, resolve, parameter.name)}`)

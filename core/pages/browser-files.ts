@@ -134,16 +134,15 @@ export function browserFileRoutes(
     app.get<{ Params: { file: string } }>(
       '/_assets/:file',
       {
-        config: { auth: 'none' } as object,
+        // The files are public and the same for everyone. Games on other origins load scripts from here, verified by
+        // `integrity`.
+        config: { auth: 'none', cors: {} } as object,
         ...(origin ? { constraints: { origin } } : {}),
         schema: { hide: true } as object,
       },
       async (request, reply) => {
         const file = files.find(request.params.file)
         if (!file) throw new NotFound('file')
-        // The files are public and the same for everyone. Games on other origins load scripts from here, verified by
-        // `integrity`.
-        reply.headers({ 'access-control-allow-origin': '*', 'cross-origin-resource-policy': 'cross-origin' })
         return files.send(request, reply, file, cacheControl.immutable)
       },
     )

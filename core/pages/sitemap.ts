@@ -23,8 +23,8 @@ export interface SitemapSource {
 
 const open = { config: { auth: 'none', text: true }, constraints: { origin: 'portal' } } as const
 const Part = Type.Object({
-  name: Type.String({ pattern: '^[a-z]{1,30}$' }),
-  part: Type.String({ pattern: '^[A-Za-z0-9_-]{1,60}\\.xml$' }),
+  name: Type.String({ pattern: '^[a-z]{1,30}$', advice: 'Use the name of a sitemap.' }),
+  part: Type.String({ pattern: '^[A-Za-z0-9_-]{1,60}\\.xml$', advice: 'Use the name of a part.' }),
 })
 const HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 const SPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'

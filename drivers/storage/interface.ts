@@ -2,7 +2,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import type { Clock } from '../../core/clock.ts'
-import { defineError, StorageFull } from '../../core/errors.ts'
+import { defineError, RETRY_SOON, StorageFull } from '../../core/errors.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -141,7 +141,7 @@ export interface Storage {
 export const InvalidKey = defineError('invalid_key', 400, 'The storage key %s has a form that is not allowed.')
 export const BlobNotFound = defineError('blob_not_found', 404, 'There is no blob %s.')
 export const DigestMismatch = defineError('digest_mismatch', 422, 'The bytes of %s are not the ones announced.')
-export const StorageUnavailable = defineError('storage_unavailable', 503, 'The storage does not answer.')
+export const StorageUnavailable = defineError('storage_unavailable', 503, 'The storage does not answer.', RETRY_SOON)
 
 /**
  * Checks the free space before an upload, so that it is refused before its bytes arrive.

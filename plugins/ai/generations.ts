@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Statements } from '../../core/data/database.ts'
-import { InvalidRequest, NotFound } from '../../core/errors.ts'
+import { InvalidRequest, invalidField, NotFound } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { type AiProvider, type Finish, type GenerationType, ProviderError } from '../../drivers/ai/interface.ts'
 import type { Balance } from '../billing/index.ts'
@@ -279,10 +279,17 @@ export class Generations {
     const { games, identity } = this.#parts
     const lentTo = clientId === undefined ? null : ((await identity.apps.find(clientId))?.gameId ?? null)
     if (named === undefined) return lentTo
-    const game = await games.get(named)
-    if (game.id === lentTo || games.may(playerId, game, 'make')) return game.id
-    throw new NotFound('game')
+    const game = await games.get(named).catch(asUnknown)
+    if (game && (game.id === lentTo || games.may(playerId, game, 'make'))) return game.id
+    // The game is part of the input, and not what the address is about.
+    throw invalidField('gameId', 'must be the id or slug of a game that you make')
   }
+}
+
+/** @throws every other error */
+function asUnknown(error: unknown): null {
+  if (error instanceof NotFound) return null
+  throw error
 }
 
 const TITLES: Record<GenerationType, string> = { text: 'Text', object: 'Object', image: 'Image' }

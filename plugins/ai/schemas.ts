@@ -46,7 +46,11 @@ export const GenerateRequest = Type.Object({
   maxOutputTokens: Type.Integer({ minimum: 1, maximum: 16_384, default: 4096 }),
   temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
   aspectRatio: Type.Optional(
-    Type.String({ pattern: '^[1-9][0-9]?:[1-9][0-9]?$', description: 'Only with type image, such as `16:9`.' }),
+    Type.String({
+      pattern: '^[1-9][0-9]?:[1-9][0-9]?$',
+      advice: 'Use two numbers from 1 to 99 with a colon between them, such as 16:9.',
+      description: 'Only with type image, such as `16:9`.',
+    }),
   ),
   imageSize: Type.Optional(
     Type.Union([Type.Literal('1K'), Type.Literal('2K')], { description: 'Only with type image.' }),

@@ -25,7 +25,7 @@ export { gameOf, gamesToChoose, NO_GAME } from './pages/game-choice.ts'
 export { modelStage, STAGE_SCRIPT, VIEWER_POLICY, type ViewerFiles, viewerFiles } from './pages/stage.ts'
 export type { Asset, NewAsset } from './schemas.ts'
 export { fastPathHandler as firstLookAtAssets } from './serving/fast-path.ts'
-export { CORS, PREFLIGHT } from './serving/headers.ts'
+export { cors, PREFLIGHT } from './serving/headers.ts'
 export { fileIn as fileInPack } from './serving/routes.ts'
 export type { LocalFile } from './upload/ingest.ts'
 

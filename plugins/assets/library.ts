@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Parameter } from '../../core/data/database.ts'
 import { tagOfTerm, termOfTag, termsOfQuery } from '../../core/data/search-terms.ts'
 import { type TagCount, TagCounts } from '../../core/data/tag-counts.ts'
-import { cutPage, inPages } from '../../core/http/pagination.ts'
+import { cutPage, inPages, mustBeCursor } from '../../core/http/pagination.ts'
 import { type AssetReader, readAssets } from './read-assets.ts'
 import type { AssetRecord } from './record.ts'
 import type { AssetQuery } from './schemas.ts'
@@ -56,7 +56,7 @@ export class Library {
     narrow('a.kind = ?', kind)
     narrow('a.curated = ?', curated)
     narrow('a.rigged = ?', rigged)
-    narrow('a.id < ?', cursor)
+    narrow('a.id < ?', mustBeCursor('ast', cursor))
     const condition = where.join(' and ')
     if (!files) {
       const found = await readAssets(this.#parts, { where: condition, values, limit: limit + 1, files })

@@ -3,8 +3,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import type { Spool } from '../../core/data/spool.ts'
 import { APPEAL_LENGTH } from '../../core/data/staff/suspensions.ts'
-import { MissingScope, NotFound, Unauthorized } from '../../core/errors.ts'
-import { callerOf, TOKENS_AND_SESSION } from '../../core/http/auth.ts'
+import { missingScopes, NotFound } from '../../core/errors.ts'
+import { authRequirementOf, callerOf, TOKENS_AND_SESSION, unauthorized } from '../../core/http/auth.ts'
+import { hideFromOtherOrigins } from '../../core/http/cors.ts'
 import { drainBody } from '../../core/http/drain-body.ts'
 import { cacheControl } from '../../core/http/headers.ts'
 import { bodyWithText } from '../../core/http/limits/body-limits.ts'
@@ -23,7 +24,7 @@ import {
   DESCRIPTION_LENGTH,
   NewClip,
 } from './schemas.ts'
-import { CORS } from './serving/headers.ts'
+import { cors, PREFLIGHT } from './serving/headers.ts'
 import { viewerOf } from './serving/routes.ts'
 import { uploadForms, uploadRule } from './upload/limits.ts'
 import { checkLength, receive } from './upload/receive.ts'
@@ -50,9 +51,9 @@ export const routes =
     /** @throws NotFound */
     const found = async (request: FastifyRequest, reply: FastifyReply) => {
       const asset = await app.assets.find((request.params as { id: string }).id, viewerOf(request))
+      const isPublic = asset?.visibility === 'public'
+      if (!isPublic && (!asset || request.principal?.kind === 'session')) hideFromOtherOrigins(reply)
       if (!asset) throw new NotFound('asset')
-      const isPublic = asset.visibility === 'public'
-      if (isPublic || request.principal?.kind !== 'session') reply.headers(CORS)
       reply.header('cache-control', isPublic ? cacheControl.revalidate : 'private, no-store')
       return asset
     }
@@ -60,7 +61,7 @@ export const routes =
     app.get(
       '/api/assets',
       {
-        config: { auth: 'optional' },
+        config: { auth: 'optional', cors },
         constraints,
         schema: {
           summary:
@@ -72,21 +73,19 @@ export const routes =
       },
       async (request, reply) => {
         const { query } = request
-        if (query.owner === undefined && query.gameId === undefined) {
-          reply.headers(CORS)
-          return app.assets.list(null, query)
-        }
+        if (query.owner === undefined && query.gameId === undefined) return app.assets.list(null, query)
         const { principal } = request
-        if (!principal) {
-          const headers = { 'www-authenticate': 'Bearer' }
-          throw new Unauthorized('Send an API token: `Authorization: Bearer svc_api_…`.').with({ headers })
-        }
-        if (viewerOf(request) === null) {
-          const headers = { 'www-authenticate': 'Bearer error="insufficient_scope", scope="assets:read"' }
-          throw new MissingScope('assets:read').with({ headers })
-        }
+        if (principal?.kind === 'session') hideFromOtherOrigins(reply)
+        if (!principal) throw unauthorized(request, authRequirementOf('optional'))
+        if (viewerOf(request) === null) throw missingScopes(['assets:read'])
         return app.assets.list(principal.playerId, query)
       },
+    )
+
+    app.options(
+      '/api/assets',
+      { config: { auth: 'none', cors }, constraints, schema: { hide: true } },
+      async (_request, reply) => reply.code(204).headers(PREFLIGHT).send(),
     )
 
     app.post(
@@ -120,7 +119,7 @@ export const routes =
     app.get(
       '/api/assets/:id',
       {
-        config: { auth: 'optional', ownSecurityHeaders: true },
+        config: { auth: 'optional', cors, ownSecurityHeaders: true },
         constraints,
         schema: { summary: 'An asset', tags: ['assets'], params: AssetParams, response: { 200: Asset } },
       },
@@ -132,7 +131,7 @@ export const routes =
     app.get(
       '/api/assets/:id/manifest',
       {
-        config: { auth: 'optional', ownSecurityHeaders: true },
+        config: { auth: 'optional', cors, ownSecurityHeaders: true },
         constraints,
         schema: {
           summary: 'The manifest of an asset: addresses, sizes and digests of its variants, files and clips',

@@ -48,9 +48,10 @@ const Description = Type.String({ maxLength: DESCRIPTION_LENGTH })
 const License = Type.String({
   maxLength: 100,
   pattern: '^[A-Za-z0-9.+()-]+(?: [A-Za-z0-9.+()-]+)*$',
+  advice: 'Use an SPDX identifier or expression, such as CC-BY-4.0.',
   description: 'An SPDX identifier or expression, such as CC0-1.0 or CC-BY-4.0.',
 })
-const Tag = Type.String({ pattern: '^[a-z0-9-]{1,30}$' })
+const Tag = Type.String({ pattern: '^[a-z0-9-]{1,30}$', advice: 'Use 1 to 30 of a-z, 0-9 and hyphens.' })
 const Tags = Type.Array(Tag, { maxItems: 10 })
 
 /** The id or slug of a game. */
@@ -73,47 +74,51 @@ export const AssetSource = Type.Object({
 export type AssetSource = Static<typeof AssetSource>
 
 /** An asset in the form of the API. */
-export const Asset = Type.Object({
-  id: Type.String(),
-  slug: Type.String(),
-  title: Type.String(),
-  description: Type.String(),
-  kind: Kind,
-  visibility: Visibility,
-  curated: Type.Boolean({ description: 'Chosen by an administrator: its files never change or go.' }),
-  license: Nullable(Type.String()),
-  tags: Type.Array(Type.String()),
-  ownerId: Type.String(),
-  gameId: Type.Union([Type.String(), Type.Null()], {
-    description: 'The game to which it belongs, for its owner and the makers of the game; null to everybody else.',
-  }),
-  suspended: Type.Union(
-    [Type.Object({ reason: Type.String(), at: Type.String({ format: 'date-time' }) }), Type.Null()],
-    {
-      description: 'Since when its files answer 451, by decision of this platform, and why. Its owner may answer once.',
-    },
-  ),
-  files: Type.Array(AssetFile),
-  variants: Type.Object({ source: VariantSize, lod: Type.Optional(VariantSize) }),
-  lodReason: Type.Union([Type.Enum(LOD_REASONS), Type.Null()], {
-    description: 'Why a model has no simplified form; null while it has one, or is waiting for it.',
-  }),
-  lod: LodChoice,
-  defaultVariant: Type.Enum(['source', 'lod'], {
-    description:
-      'What the address without `variant` serves now. After an upload the simplified form is still being made.',
-  }),
-  rigged: Type.Boolean(),
-  animations: Type.Array(Type.String()),
-  thumbnailUrl: Type.String(),
-  fileUrl: Type.String({ description: 'The hot-link.' }),
-  source: AssetSource,
-  repairs: Type.Optional(
-    Type.Array(Type.String(), { description: 'In the answer of an upload with `repair`: what was repaired.' }),
-  ),
-  createdAt: Type.String({ format: 'date-time' }),
-  updatedAt: Type.String({ format: 'date-time' }),
-})
+export const Asset = Type.Object(
+  {
+    id: Type.String(),
+    slug: Type.String(),
+    title: Type.String(),
+    description: Type.String(),
+    kind: Kind,
+    visibility: Visibility,
+    curated: Type.Boolean({ description: 'Chosen by an administrator: its files never change or go.' }),
+    license: Nullable(Type.String()),
+    tags: Type.Array(Type.String()),
+    ownerId: Type.String(),
+    gameId: Type.Union([Type.String(), Type.Null()], {
+      description: 'The game to which it belongs, for its owner and the makers of the game; null to everybody else.',
+    }),
+    suspended: Type.Union(
+      [Type.Object({ reason: Type.String(), at: Type.String({ format: 'date-time' }) }), Type.Null()],
+      {
+        description:
+          'Since when its files answer 451, by decision of this platform, and why. Its owner may answer once.',
+      },
+    ),
+    files: Type.Array(AssetFile),
+    variants: Type.Object({ source: VariantSize, lod: Type.Optional(VariantSize) }),
+    lodReason: Type.Union([Type.Enum(LOD_REASONS), Type.Null()], {
+      description: 'Why a model has no simplified form; null while it has one, or is waiting for it.',
+    }),
+    lod: LodChoice,
+    defaultVariant: Type.Enum(['source', 'lod'], {
+      description:
+        'What the address without `variant` serves now. After an upload the simplified form is still being made.',
+    }),
+    rigged: Type.Boolean(),
+    animations: Type.Array(Type.String()),
+    thumbnailUrl: Type.String(),
+    fileUrl: Type.String({ description: 'The hot-link.' }),
+    source: AssetSource,
+    repairs: Type.Optional(
+      Type.Array(Type.String(), { description: 'In the answer of an upload with `repair`: what was repaired.' }),
+    ),
+    createdAt: Type.String({ format: 'date-time' }),
+    updatedAt: Type.String({ format: 'date-time' }),
+  },
+  { title: 'Asset' },
+)
 export type Asset = Static<typeof Asset>
 
 /** The fields of an upload, apart from the file. */
@@ -170,7 +175,10 @@ export const AssetChanges = Type.Partial(
         description: 'The id or slug of a game that you make, whose makers may read and change the asset then.',
       }),
     ),
-    slug: Type.String({ pattern: '^(?!.*--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$' }),
+    slug: Type.String({
+      pattern: '^(?!.*--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$',
+      advice: 'Use 1 to 63 of a-z, 0-9 and single hyphens, without one at an end.',
+    }),
   }),
   { additionalProperties: false },
 )

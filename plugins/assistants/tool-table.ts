@@ -1,6 +1,7 @@
-import { InvalidRequest } from '../../core/errors.ts'
+import { type ErrorDetail, InvalidRequest } from '../../core/errors.ts'
+import { sentenceOf, validationDetails } from '../../core/http/forms/validation-messages.ts'
 import type { RouteEntry, RouteTable } from '../../core/http/routes.ts'
-import { serializerCompiler, validationDetails, validatorCompiler } from '../../core/http/validation.ts'
+import { serializerCompiler, validatorCompiler } from '../../core/http/validation.ts'
 import type { Arguments, Tool } from './tool.ts'
 import { aiTools } from './tools/ai.ts'
 import { assetTools } from './tools/assets.ts'
@@ -36,6 +37,7 @@ const IDEMPOTENCY_KEY = {
   minLength: 1,
   maxLength: 200,
   pattern: '^[\\x21-\\x7e]+$',
+  advice: 'Use letters, digits and signs of ASCII, without spaces.',
   description: 'Your own word for this call: a repeated call with it returns the first answer, for 24 hours.',
 }
 
@@ -70,8 +72,8 @@ function registered(tool: Tool, route: RouteEntry, routes: Pick<RouteTable, 'fin
       const given = args ?? {}
       if (validate(given)) return given
       const details = validationDetails({ validation: validate.errors } as never)
-      const [first] = details
-      throw new InvalidRequest(`The arguments are not valid: ${first?.path} ${first?.message}.`).with({ details })
+      const [first] = details as [ErrorDetail]
+      throw new InvalidRequest(`The arguments are not valid: ${sentenceOf(first)}`).with({ details })
     },
   }
 }

@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import { type Actor, recordAction } from '../../core/data/audit.ts'
 import type { Parameter, Statements } from '../../core/data/database.ts'
-import { cutPage, type PageQuery } from '../../core/http/pagination.ts'
+import { cutPage, mustBeCursor, type PageQuery } from '../../core/http/pagination.ts'
 import { newId } from '../../core/ids.ts'
 import { HoldGone, InsufficientCredits } from './errors.ts'
 import * as ledger from './ledger.ts'
@@ -146,10 +146,11 @@ export class Credits {
     playerId: string,
     { limit = 20, cursor }: Partial<PageQuery> = {},
   ): Promise<{ entries: LedgerEntry[]; nextCursor: string | null }> {
+    const before = mustBeCursor('led', cursor)
     const rows = await this.#parts.db.query<EntryRow>(
       `select id, amount, kind, description, created_at from credit_ledger
-       where player_id = ?${cursor ? ' and id < ?' : ''} order by id desc limit ?`,
-      [playerId, ...(cursor ? [cursor] : []), limit + 1] satisfies Parameter[],
+       where player_id = ?${before ? ' and id < ?' : ''} order by id desc limit ?`,
+      [playerId, ...(before ? [before] : []), limit + 1] satisfies Parameter[],
     )
     const { page, nextCursor } = cutPage(rows, limit)
     const entries = page.map(({ created_at, ...entry }) => ({

@@ -29,6 +29,11 @@ export class Purchases {
   /** The packs for sale, with their prices in words. */
   readonly packs: readonly PricedPack[]
 
+  /** @throws BillingNotConfigured when nothing is for sale */
+  mustBeConfigured(): void {
+    if (this.packs.length === 0) throw new BillingNotConfigured()
+  }
+
   /**
    * Begins a purchase.
    *
@@ -37,7 +42,7 @@ export class Purchases {
    */
   async begin(playerId: string, packId: string): Promise<{ url: string }> {
     const { db, clock, payments, origins } = this.#parts
-    if (this.packs.length === 0) throw new BillingNotConfigured()
+    this.mustBeConfigured()
     const pack = this.packs.find(({ id }) => id === packId)
     if (!pack) {
       const message = `must be one of ${this.packs.map(({ id }) => id).join(', ')}`

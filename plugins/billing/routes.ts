@@ -24,6 +24,8 @@ export const routes: Routes = async (app) => {
     {
       config: { auth: 'session' },
       constraints,
+      // No request can be right without payments, whatever its body.
+      onRequest: async () => app.purchases.mustBeConfigured(),
       schema: {
         summary: 'Begin to buy a pack; the answer has the address of the checkout',
         tags: ['credits'],

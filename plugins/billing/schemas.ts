@@ -26,13 +26,16 @@ export const EntryKind = Type.Union([
 ])
 export type EntryKind = Static<typeof EntryKind>
 
-export const LedgerEntry = Type.Object({
-  id: Type.String(),
-  amount: Type.Integer({ description: 'Positive for credits that come in, negative for credits that go out.' }),
-  kind: EntryKind,
-  description: Type.String(),
-  createdAt: Type.String({ format: 'date-time' }),
-})
+export const LedgerEntry = Type.Object(
+  {
+    id: Type.String(),
+    amount: Type.Integer({ description: 'Positive for credits that come in, negative for credits that go out.' }),
+    kind: EntryKind,
+    description: Type.String(),
+    createdAt: Type.String({ format: 'date-time' }),
+  },
+  { title: 'LedgerEntry' },
+)
 export type LedgerEntry = Static<typeof LedgerEntry>
 
 /** The credits of an account, in whole numbers. */

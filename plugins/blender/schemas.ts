@@ -91,32 +91,35 @@ export const Artifact = Type.Object({
 })
 export type Artifact = Static<typeof Artifact>
 
-export const Job = Type.Object({
-  id: Type.String(),
-  ownerId: Type.String({ description: 'The player who started it.' }),
-  gameId: Nullable(Type.String()),
-  name: Type.String(),
-  action: JobAction,
-  status: JobStatus,
-  progress: Type.Number({ minimum: 0, maximum: 1 }),
-  stage: Nullable(Type.String({ description: 'The current step, in a word or two.' })),
-  queuePosition: Nullable(Type.Integer({ description: '1 is next; null when it does not wait.' })),
-  template: Nullable(Type.String()),
-  parameters: Type.Record(Type.String(), Type.Unknown()),
-  starterAssets: Type.Array(Type.String()),
-  faceLimit: Type.Integer(),
-  sourceJobId: Nullable(Type.String()),
-  attempts: Type.Integer(),
-  timing: Type.Object({
-    queuedAt: Time,
-    startedAt: Nullable(Time),
-    finishedAt: Nullable(Time),
-    runMs: Nullable(Type.Integer()),
-  }),
-  error: Nullable(Type.Object({ code: Type.String(), message: Type.String() })),
-  artifacts: Type.Array(Artifact),
-  assetId: Nullable(Type.String()),
-})
+export const Job = Type.Object(
+  {
+    id: Type.String(),
+    ownerId: Type.String({ description: 'The player who started it.' }),
+    gameId: Nullable(Type.String()),
+    name: Type.String(),
+    action: JobAction,
+    status: JobStatus,
+    progress: Type.Number({ minimum: 0, maximum: 1 }),
+    stage: Nullable(Type.String({ description: 'The current step, in a word or two.' })),
+    queuePosition: Nullable(Type.Integer({ description: '1 is next; null when it does not wait.' })),
+    template: Nullable(Type.String()),
+    parameters: Type.Record(Type.String(), Type.Unknown()),
+    starterAssets: Type.Array(Type.String()),
+    faceLimit: Type.Integer(),
+    sourceJobId: Nullable(Type.String()),
+    attempts: Type.Integer(),
+    timing: Type.Object({
+      queuedAt: Time,
+      startedAt: Nullable(Time),
+      finishedAt: Nullable(Time),
+      runMs: Nullable(Type.Integer()),
+    }),
+    error: Nullable(Type.Object({ code: Type.String(), message: Type.String() })),
+    artifacts: Type.Array(Artifact),
+    assetId: Nullable(Type.String()),
+  },
+  { title: 'BlenderJob' },
+)
 export type Job = Static<typeof Job>
 
 export const JobList = pageOf('jobs', Job)

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import type { ByteRange } from '../../core/data/byte-range.ts'
 import { InvalidRequest, isPlatformError, NotFound } from '../../core/errors.ts'
-import { cutPage, type PageQuery } from '../../core/http/pagination.ts'
+import { cutPage, mustBeCursor, type PageQuery } from '../../core/http/pagination.ts'
 import { isId } from '../../core/ids.ts'
 import { assertRoom, type Storage } from '../../drivers/storage/interface.ts'
 import type { Game } from '../games/index.ts'
@@ -329,12 +329,13 @@ export class Deploys {
     gameId: string,
     { limit, cursor }: PageQuery,
   ): Promise<{ deploys: Deploy[]; nextCursor: string | null }> {
+    const before = mustBeCursor('dep', cursor)
     const game = await this.#parts.games.mustMake(playerId, gameId)
     const rows = await this.#parts.db
       .em()
       .find(
         DeployRow,
-        { gameId: game.id, ...(cursor ? { id: { $lt: cursor } } : {}) },
+        { gameId: game.id, ...(before ? { id: { $lt: before } } : {}) },
         { orderBy: { id: 'desc' }, limit: limit + 1 },
       )
     const { page, nextCursor } = cutPage(rows, limit)

@@ -1,4 +1,4 @@
-import { defineError } from '../../core/errors.ts'
+import { defineError, RETRY_SOON } from '../../core/errors.ts'
 
 export const IncompleteDeploy = defineError('incomplete_deploy', 409, 'Files of this deploy are missing: %s.')
 export const TooManyOpenDeploys = defineError(
@@ -41,6 +41,7 @@ export const BlobBusy = defineError(
   'blob_busy',
   503,
   'The server is deleting some of these bytes right now; try again.',
+  RETRY_SOON,
 )
 export const DeployIsPinned = defineError('conflict', 409, 'This deploy is pinned; unpin it before deleting it.')
 export const NotPinnable = defineError('conflict', 409, 'Only a deploy whose files are all there can be pinned.')

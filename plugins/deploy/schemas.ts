@@ -47,7 +47,11 @@ const DeployState = Type.Union([
 ])
 export type DeployState = Static<typeof DeployState>
 
-const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$', description: 'Hex, lower case.' })
+const Sha256 = Type.String({
+  pattern: '^[0-9a-f]{64}$',
+  advice: 'Use the SHA-256 digest in 64 hexadecimal digits, in lower case.',
+  description: 'Hex, lower case.',
+})
 
 export const NewDeploy = Type.Object({
   gameId: Type.String({ maxLength: 63, description: "The game's id or slug." }),
@@ -171,34 +175,37 @@ export const FinalizedDeploy = Type.Object({
 })
 export type FinalizedDeploy = Static<typeof FinalizedDeploy>
 
-export const Deploy = Type.Object({
-  id: Type.String(),
-  gameId: Type.String(),
-  state: DeployState,
-  by: Type.Union([Maker, Type.Null()], {
-    description: 'Who made it; null: an account that has ended.',
-  }),
-  message: Type.Union([Type.String(), Type.Null()]),
-  failure: Type.Union([Type.String(), Type.Null()], { description: 'Why it failed.' }),
-  files: Type.Integer({ description: 'How many.' }),
-  unchanged: Type.Integer(),
-  bytes: Type.Integer(),
-  createdAt: Type.String({ format: 'date-time' }),
-  expiresAt: Type.String({ format: 'date-time', description: 'When uploads end.' }),
-  liveAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
-  replacedBy: Type.Union([Replacement, Type.Null()], {
-    description:
-      'The deploy that `player` put live instead of it, at `at`; null: it is live, or never was, or nobody knows any more.',
-  }),
-  pinned: Type.Boolean({ description: 'Kept however many deploys come after it.' }),
-  room: Type.Union([Type.String(), Type.Null()], { description: 'The path of its room script.' }),
-  isolation: Type.Union([Isolation, Type.Null()], { description: 'null before it is whole.' }),
-  build: examinedBuild,
-  previewUrl: Type.Union([Type.String(), Type.Null()], {
-    description:
-      'Where it is played whether it is live or not; null before it is whole, and where games have no names.',
-  }),
-})
+export const Deploy = Type.Object(
+  {
+    id: Type.String(),
+    gameId: Type.String(),
+    state: DeployState,
+    by: Type.Union([Maker, Type.Null()], {
+      description: 'Who made it; null: an account that has ended.',
+    }),
+    message: Type.Union([Type.String(), Type.Null()]),
+    failure: Type.Union([Type.String(), Type.Null()], { description: 'Why it failed.' }),
+    files: Type.Integer({ description: 'How many.' }),
+    unchanged: Type.Integer(),
+    bytes: Type.Integer(),
+    createdAt: Type.String({ format: 'date-time' }),
+    expiresAt: Type.String({ format: 'date-time', description: 'When uploads end.' }),
+    liveAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+    replacedBy: Type.Union([Replacement, Type.Null()], {
+      description:
+        'The deploy that `player` put live instead of it, at `at`; null: it is live, or never was, or nobody knows any more.',
+    }),
+    pinned: Type.Boolean({ description: 'Kept however many deploys come after it.' }),
+    room: Type.Union([Type.String(), Type.Null()], { description: 'The path of its room script.' }),
+    isolation: Type.Union([Isolation, Type.Null()], { description: 'null before it is whole.' }),
+    build: examinedBuild,
+    previewUrl: Type.Union([Type.String(), Type.Null()], {
+      description:
+        'Where it is played whether it is live or not; null before it is whole, and where games have no names.',
+    }),
+  },
+  { title: 'Deploy' },
+)
 export type Deploy = Static<typeof Deploy>
 
 export const DeployChanges = Type.Object(

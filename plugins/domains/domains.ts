@@ -2,7 +2,7 @@ import { LockMode } from '@mikro-orm/core'
 import { PROGRAM, recordAction } from '../../core/data/audit.ts'
 import { isUniqueViolation } from '../../core/data/database.ts'
 import { NotFound } from '../../core/errors.ts'
-import { cutPage, type PageQuery } from '../../core/http/pagination.ts'
+import { cutPage, mustBeCursor, type PageQuery } from '../../core/http/pagination.ts'
 import { newId, randomText } from '../../core/ids.ts'
 import { STAFF } from '../../core/observe/author.ts'
 import { type Game, recordActivity } from '../games/index.ts'
@@ -139,7 +139,8 @@ export class Domains {
   /** Lists all domains for administrators, the newest first. */
   async all({ limit, cursor }: PageQuery): Promise<{ domains: HostedDomain[]; nextCursor: string | null }> {
     const { db, games, origins } = this.#parts
-    const where = cursor ? { id: { $lt: cursor } } : {}
+    const before = mustBeCursor('dom', cursor)
+    const where = before ? { id: { $lt: before } } : {}
     const rows = await db.em().find(GameDomain, where, { orderBy: { id: 'desc' }, limit: limit + 1 })
     const { page, nextCursor } = cutPage(rows, limit)
     const found = await games.byIds([...new Set(page.map(({ gameId }) => gameId))])

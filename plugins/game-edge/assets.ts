@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { NotFound } from '../../core/errors.ts'
 import type { Routes } from '../../core/http/routes.ts'
-import { CORS, fileInPack, firstLookAtAssets, PREFLIGHT } from '../assets/index.ts'
+import { cors, fileInPack, firstLookAtAssets, PREFLIGHT } from '../assets/index.ts'
 import { refuseServiceWorker } from './edge.ts'
 
 const FileParams = Type.Object({ file: Type.String({ maxLength: 70 }) })
@@ -13,12 +13,9 @@ const FileQuery = Type.Object({ variant: Type.Optional(Type.Enum(['auto', 'sourc
  * `/__service/assets/{id-or-slug}/{path}`: the files of public packs. Pages of every origin may read them, and the error responses too. Credentials are ignored, so a private asset is 404.
  */
 export const assetRoutes: Routes = async (app) => {
-  const shared = { config: { auth: 'none', quiet: true }, constraints: { origin: 'game' } } as const
+  const shared = { config: { auth: 'none', cors, quiet: true }, constraints: { origin: 'game' } } as const
   app.fastPath.install('/__service/assets/:file', firstLookAtAssets(app, 'proxy'))
   app.addHook('onRequest', refuseServiceWorker)
-  app.addHook('onRequest', async (_request, reply) => {
-    reply.headers(CORS)
-  })
   app.route({
     // Fastify's own HEAD routes would read the file to its end.
     method: ['GET', 'HEAD'],

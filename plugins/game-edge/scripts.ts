@@ -84,23 +84,22 @@ export const frameWorkerRoute: Routes = async (app) => {
 export const scriptRoutes: Routes = async (app) => {
   app.addHook('onRequest', refuseServiceWorker)
   const onRequest = (request: FastifyRequest) => app.edge.refuseSuspended(request)
-  const onPortal = { config: { auth: 'none' }, constraints: { origin: 'portal' } } as const
+  const onPortal = { config: { auth: 'none', cors: {} }, constraints: { origin: 'portal' } } as const
 
   for (const name of ['auth-widget.js', 'mount.js', 'engine.js']) serveScript(app, name)
-  app.get('/__service/:file(^[a-z-]+\\.\\w{8}\\.js$)', { ...onGame, onRequest }, async (request, reply) => {
+  const hashed = { ...onGame, config: { ...onGame.config, cors: {} }, onRequest }
+  app.get('/__service/:file(^[a-z-]+\\.\\w{8}\\.js$)', hashed, async (request, reply) => {
     const file = app.browserFiles.find((request.params as { file: string }).file)
     if (!file || !(file.name in PUBLIC || INTERNAL.has(file.name))) throw new NotFound('file')
-    reply.headers({ 'access-control-allow-origin': '*', 'cross-origin-resource-policy': 'cross-origin' })
     reply.header('x-content-type-options', 'nosniff')
     return app.browserFiles.send(request, reply, file, cacheControl.immutable)
   })
 
   for (const [name, path] of Object.entries(PUBLIC)) {
     if (path === null) continue
-    app.get(path, { ...onPortal, schema: { hide: true } }, async (request, reply) => {
-      reply.headers({ 'access-control-allow-origin': '*', 'cross-origin-resource-policy': 'cross-origin' })
-      return app.browserFiles.send(request, reply, name, SCRIPT_CACHE)
-    })
+    app.get(path, { ...onPortal, schema: { hide: true } }, async (request, reply) =>
+      app.browserFiles.send(request, reply, name, SCRIPT_CACHE),
+    )
   }
   const describe = () =>
     Object.entries(PUBLIC).map(([name, path]) => {
@@ -121,7 +120,7 @@ export const scriptRoutes: Routes = async (app) => {
       schema: { summary: 'The scripts that games load, with addresses that never change', response: { 200: Scripts } },
     },
     async (_request, reply) => {
-      reply.header('access-control-allow-origin', '*').header('cache-control', SCRIPT_CACHE)
+      reply.header('cache-control', SCRIPT_CACHE)
       described ??= describe()
       return { scripts: described }
     },

@@ -1,6 +1,6 @@
 import type { Parameter } from '../../core/data/database.ts'
 import { termsOfQuery } from '../../core/data/search-terms.ts'
-import { cutPage, type PageQuery } from '../../core/http/pagination.ts'
+import { cutPage, mustBeCursor, type PageQuery } from '../../core/http/pagination.ts'
 import { type GameReader, readGames } from './read-games.ts'
 import type { Game, GameChanges } from './schemas.ts'
 
@@ -28,12 +28,13 @@ export class Administration {
     if (asked) {
       const terms = termsOfQuery(asked)
       const found = terms.map(() => 'g.id in (select t.game_id from game_terms t where t.term = ?)').join(' and ')
-      where.push(terms.length > 0 ? `(g.slug = ? or g.id = ? or (${found}))` : '(g.slug = ? or g.id = ?)')
+      where.push(`(g.slug = ? or g.id = ? or (${found}))`)
       values.push(asked.toLowerCase(), asked, ...terms)
     }
-    if (cursor) {
+    const before = mustBeCursor('gam', cursor)
+    if (before) {
       where.push('g.id < ?')
-      values.push(cursor)
+      values.push(before)
     }
     const query = { where: where.join(' and '), order: 'g.id desc', values, limit: limit + 1 }
     const { page, nextCursor } = cutPage(await readGames(this.#parts, query), limit)

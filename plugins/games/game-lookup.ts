@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Parameter, Statements } from '../../core/data/database.ts'
 import { TtlCache } from '../../core/data/ttl-cache.ts'
 import { NotFound } from '../../core/errors.ts'
-import { cutPage, inPages, type PageQuery } from '../../core/http/pagination.ts'
+import { cutPage, inPages, mustBeCursor, type PageQuery } from '../../core/http/pagination.ts'
 import { isId } from '../../core/ids.ts'
 import { SLUG_REST_MS } from './addresses/slugs.ts'
 import { GameRow } from './entities.ts'
@@ -278,11 +278,12 @@ export class GameLookup {
     { limit, cursor }: PageQuery,
     { deleted = false } = {},
   ): Promise<{ games: Game[]; nextCursor: string | null }> {
+    const before = mustBeCursor('gam', cursor)
     const [made, values] = deleted ? ['g.owner_id = ?', [playerId]] : [MADE, [playerId, playerId]]
     const games = await readGames(this.#parts, {
-      where: `${made}${cursor ? ' and g.id < ?' : ''}`,
+      where: `${made}${before ? ' and g.id < ?' : ''}`,
       order: 'g.id desc',
-      values: cursor ? [...values, cursor] : values,
+      values: before ? [...values, before] : values,
       limit: limit + 1,
       deleted,
     })

@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Suspensions } from '../../core/data/staff/suspensions.ts'
-import { InvalidRequest, NotFound } from '../../core/errors.ts'
+import { InvalidRequest, invalidField, NotFound } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { visibleText } from '../../core/visible-text.ts'
 import { callbacksBelow, redirectUriOf } from '../oauth-idp/index.ts'
@@ -40,11 +40,11 @@ import {
   type DeletionQuery,
   type Game,
   type GameChanges,
-  type GameSettings,
   type GamesLimits,
+  MOST_ROOM_PLAYERS,
   type NewGame,
-  type SettingsChanges,
 } from './schemas.ts'
+import { settingsWith } from './settings.ts'
 import { suspensionsOfGames } from './suspension.ts'
 
 /** Finds, creates and changes games, and contains the parts of the plugin. */
@@ -72,6 +72,8 @@ export class Games extends GameLookup {
   readonly handOver: HandOver
   readonly suspensions: Suspensions<Game>
   readonly approvals: Approvals
+  /** The number of players that any room of this server admits; the plugin of the rooms sets it. */
+  mostRoomPlayers = MOST_ROOM_PLAYERS
   readonly #parts: GamesParts
   readonly #limits: GamesLimits
 
@@ -157,6 +159,7 @@ export class Games extends GameLookup {
         gameId: id,
         redirectUris: externalUrl === null ? [redirectUri] : callbacksBelow(externalUrl),
         hosted: externalUrl === null,
+        addressField: 'url',
       })
       await em.insert(GameRow, {
         id,
@@ -172,7 +175,7 @@ export class Games extends GameLookup {
         liveDeployId: null,
         liveSharedMemory: false,
         port,
-        settings: settingsWith(DEFAULT_SETTINGS, fields.settings),
+        settings: settingsWith(DEFAULT_SETTINGS, fields.settings, this),
         features,
         media: [],
         coverId: null,
@@ -230,7 +233,7 @@ export class Games extends GameLookup {
       if (title !== undefined) row.title = visibleText(title)
       if (visibility !== undefined) setVisibility(row, visibility)
       if (plain.tags) row.tags = [...new Set(plain.tags)]
-      if (settings) row.settings = settingsWith(row.settings, settings)
+      if (settings) row.settings = settingsWith(row.settings, settings, this)
       if (features) row.features = featuresWith(row.features ?? null, features)
       if (coverMediaId !== undefined) row.coverId = coverOf(row, coverMediaId)
       const formerSlug = row.slug
@@ -364,16 +367,8 @@ function coverOf(row: GameRow, mediaId: string | null): string | null {
 /** Parses a web address. @throws InvalidRequest */
 function webAddress(url: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : null
-  if (parsed && /^https?:$/.test(parsed.protocol) && !parsed.username && !parsed.password) return url
-  throw new InvalidRequest('The url is not a web address, such as https://game.example.org.').with({
-    details: [{ path: 'url', message: 'must be a web address' }],
-  })
+  if (!parsed) throw invalidField('url', 'The url must be a whole web address, such as https://game.example.org.')
+  if (!/^https?:$/.test(parsed.protocol)) throw invalidField('url', 'The url must begin with https://.')
+  if (parsed.username || parsed.password) throw invalidField('url', 'The url must have no user name or password in it.')
+  return url
 }
-
-const settingsWith = (settings: GameSettings, changes: SettingsChanges = {}): GameSettings => ({
-  ...settings,
-  ...changes,
-  multiplayer: { ...settings.multiplayer, ...changes.multiplayer },
-  // Rows of the time before this setting lack it.
-  saves: { ...DEFAULT_SETTINGS.saves, ...settings.saves, ...changes.saves },
-})

@@ -16,9 +16,12 @@ export const SLUG_PATTERN = '^(?!.*--)[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?$'
 
 const Slug = Type.String({
   pattern: SLUG_PATTERN,
+  advice: 'Use 1 to 50 of a-z, 0-9 and single hyphens, without one at an end.',
   description: 'Its address: 1 to 50 of a-z, 0-9 and single hyphens. The old one leads to the new one for 90 days.',
 })
-const Tags = Type.Array(Type.String({ pattern: '^[a-z0-9-]{1,30}$' }), { maxItems: 10 })
+const Tags = Type.Array(Type.String({ pattern: '^[a-z0-9-]{1,30}$', advice: 'Use 1 to 30 of a-z, 0-9 and hyphens.' }), {
+  maxItems: 10,
+})
 const Url = Type.String({ maxLength: 2000, description: 'Where the game lives, when it is not hosted here.' })
 
 const AuthWidget = Type.Union([Type.Literal('on'), Type.Literal('off')], {
@@ -36,9 +39,15 @@ const ClickToStart = Type.Boolean({
   description:
     'Whether its page shows a cover with a button, and loads the game when a player presses it: for sound from the start, and for the keyboard.',
 })
+/** The greatest `settings.multiplayer.maxPlayersPerRoom` of any server. */
+export const MOST_ROOM_PLAYERS = 1000
 const Multiplayer = {
   enabled: Type.Boolean(),
-  maxPlayersPerRoom: Type.Integer({ minimum: 1, maximum: 1000 }),
+  maxPlayersPerRoom: Type.Integer({
+    minimum: 1,
+    maximum: MOST_ROOM_PLAYERS,
+    description: '`limits.roomPlayers` of the server bounds it.',
+  }),
   guests: Type.Boolean({ description: 'Whether rooms take players who are not signed in.' }),
   hostPatienceSeconds: Type.Integer({
     minimum: 1,
@@ -107,48 +116,53 @@ export const GameMedia = Type.Object({
 })
 
 /** A game in the form of the API. */
-export const Game = Type.Object({
-  id: Type.String(),
-  slug: Type.String(),
-  title: Type.String(),
-  description: Type.String(),
-  url: Type.String({ description: "The game's own origin, or where it lives elsewhere." }),
-  tags: Type.Array(Type.String()),
-  visibility: Visibility,
-  playable: Type.Boolean(),
-  ownerId: Type.String(),
-  coverUrl: Type.Union([Type.String(), Type.Null()]),
-  media: Type.Array(GameMedia),
-  clientId: Type.String(),
-  liveDeployId: Type.Union([Type.String(), Type.Null()]),
-  playUrl: Type.String(),
-  manageUrl: Type.String(),
-  settings: GameSettings,
-  features: GameFeatures,
-  isolated: Type.Boolean({
-    description: 'Whether its live build is served cross-origin isolated, as `settings.crossOriginIsolated` decides.',
-  }),
-  suspended: Type.Union(
-    [Type.Object({ reason: Type.String(), at: Type.String({ format: 'date-time' }) }), Type.Null()],
-    { description: 'Since when nobody can play it, by decision of this platform, and why. Its owner may answer once.' },
-  ),
-  approval: Type.Union(
-    [
-      Type.Object({
-        state: Type.Union([Type.Literal('waiting'), Type.Literal('refused')]),
-        reason: Type.Union([Type.String(), Type.Null()], { description: 'Why it was refused.' }),
-        visibility: Type.Union([Type.Literal('public'), Type.Literal('private')], {
-          description: 'What its visibility will be; until then it is private, and nobody is invited.',
+export const Game = Type.Object(
+  {
+    id: Type.String(),
+    slug: Type.String(),
+    title: Type.String(),
+    description: Type.String(),
+    url: Type.String({ description: "The game's own origin, or where it lives elsewhere." }),
+    tags: Type.Array(Type.String()),
+    visibility: Visibility,
+    playable: Type.Boolean(),
+    ownerId: Type.String(),
+    coverUrl: Type.Union([Type.String(), Type.Null()]),
+    media: Type.Array(GameMedia),
+    clientId: Type.String(),
+    liveDeployId: Type.Union([Type.String(), Type.Null()]),
+    playUrl: Type.String(),
+    manageUrl: Type.String(),
+    settings: GameSettings,
+    features: GameFeatures,
+    isolated: Type.Boolean({
+      description: 'Whether its live build is served cross-origin isolated, as `settings.crossOriginIsolated` decides.',
+    }),
+    suspended: Type.Union(
+      [Type.Object({ reason: Type.String(), at: Type.String({ format: 'date-time' }) }), Type.Null()],
+      {
+        description: 'Since when nobody can play it, by decision of this platform, and why. Its owner may answer once.',
+      },
+    ),
+    approval: Type.Union(
+      [
+        Type.Object({
+          state: Type.Union([Type.Literal('waiting'), Type.Literal('refused')]),
+          reason: Type.Union([Type.String(), Type.Null()], { description: 'Why it was refused.' }),
+          visibility: Type.Union([Type.Literal('public'), Type.Literal('private')], {
+            description: 'What its visibility will be; until then it is private, and nobody is invited.',
+          }),
         }),
-      }),
-      Type.Null(),
-    ],
-    { description: 'Set while the game waits for the approval of this platform, or was refused (`games.publish`).' },
-  ),
-  stats: Type.Object({ plays: Type.Integer(), signIns: Type.Integer() }),
-  createdAt: Type.String({ format: 'date-time' }),
-  updatedAt: Type.String({ format: 'date-time' }),
-})
+        Type.Null(),
+      ],
+      { description: 'Set while the game waits for the approval of this platform, or was refused (`games.publish`).' },
+    ),
+    stats: Type.Object({ plays: Type.Integer(), signIns: Type.Integer() }),
+    createdAt: Type.String({ format: 'date-time' }),
+    updatedAt: Type.String({ format: 'date-time' }),
+  },
+  { title: 'Game' },
+)
 export type Game = Static<typeof Game> & {
   /** The players who make the game beside its owner, the earliest first. API responses omit it. */
   makerIds: readonly string[]

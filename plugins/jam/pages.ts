@@ -109,7 +109,12 @@ export const pages: Routes = async (app) => {
 
   app.post(
     '/jam/results',
-    { ...organises, schema: { body: Type.Object({ revealed: Type.String({ pattern: '^\\d{1,4}$' }) }) } },
+    {
+      ...organises,
+      schema: {
+        body: Type.Object({ revealed: Type.String({ pattern: '^\\d{1,4}$', advice: 'Enter a whole number.' }) }),
+      },
+    },
     async (request, reply) => {
       await app.jams.change({ revealed: Number(request.body.revealed) }, actorOf(request))
       return reply.redirect('/jam/results', 303)

@@ -1,7 +1,6 @@
-import { InvalidRequest } from '../../core/errors.ts'
 import { actorOf } from '../../core/http/auth.ts'
 import { bodyWithText } from '../../core/http/limits/body-limits.ts'
-import { fitsColumn, PageQuery } from '../../core/http/pagination.ts'
+import { fitsColumn, OtherCursor, PageQuery } from '../../core/http/pagination.ts'
 import { callerAddress } from '../../core/http/rate-limit.ts'
 import type { Routes } from '../../core/http/routes.ts'
 import type { Case } from './reports/queue.ts'
@@ -63,8 +62,8 @@ export const routes: Routes = async (app) => {
     },
     async (request, reply) => {
       const { limit, cursor } = request.query
-      const offset = Number(cursor ?? 0)
-      if (!fitsColumn(offset, 'integer')) throw new InvalidRequest('The cursor is not of this list.')
+      const offset = cursor ? (/^\d+$/.test(cursor) ? Number(cursor) : Number.NaN) : 0
+      if (!fitsColumn(offset, 'integer')) throw new OtherCursor()
       const cases = await queue.page({ limit: limit + 1, offset })
       reply.header('cache-control', 'no-store')
       const targets = cases.slice(0, limit).map(describe)

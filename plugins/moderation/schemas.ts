@@ -68,16 +68,19 @@ export const Report = Type.Object({
 export type Report = Static<typeof Report>
 
 /** A target with open reports. */
-export const ReportedTarget = Type.Object({
-  target: Target,
-  title: Type.String(),
-  ownerId: Type.Union([Type.String(), Type.Null()]),
-  urgent: Type.Boolean({ description: 'Whether a report is about harm or malware.' }),
-  reports: Type.Integer({ description: 'Open reports.' }),
-  categories: Type.Array(CategoryName, { description: 'Most frequent first.' }),
-  firstAt: Time,
-  page: Type.String({ description: 'Its place in the queue.' }),
-})
+export const ReportedTarget = Type.Object(
+  {
+    target: Target,
+    title: Type.String(),
+    ownerId: Type.Union([Type.String(), Type.Null()]),
+    urgent: Type.Boolean({ description: 'Whether a report is about harm or malware.' }),
+    reports: Type.Integer({ description: 'Open reports.' }),
+    categories: Type.Array(CategoryName, { description: 'Most frequent first.' }),
+    firstAt: Time,
+    page: Type.String({ description: 'Its place in the queue.' }),
+  },
+  { title: 'ReportedTarget' },
+)
 export type ReportedTarget = Static<typeof ReportedTarget>
 export const ReportedTargets = pageOf('targets', ReportedTarget)
 

@@ -72,6 +72,7 @@ export default definePlugin(
     const connections = new Connections(app.clock, limits.roomUnsentBytes)
     const revalidation = new AdmissionRevalidation(app, connections)
 
+    app.games.mostRoomPlayers = Math.min(app.games.mostRoomPlayers, limits.roomPlayers)
     const logs = new StoredScriptLogs(app)
     scripts.logs = logs
     app.scores.hasRoomScript = async ({ id, liveDeployId, settings }) =>

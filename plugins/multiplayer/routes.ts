@@ -1,8 +1,8 @@
 import type { WebSocket } from 'ws'
-import { type PageQuery as Page, PageQuery } from '../../core/http/pagination.ts'
+import { OtherCursor, type PageQuery as Page, PageQuery } from '../../core/http/pagination.ts'
 import type { Routes } from '../../core/http/routes.ts'
 import { refuseServiceWorker, serveScript } from '../game-edge/index.ts'
-import { type AdmissionContext, admit, roomGameOf } from './admission/admission.ts'
+import { type AdmissionContext, admit, ROOM_ID, roomGameOf } from './admission/admission.ts'
 import type { Admission } from './connections.ts'
 import { UpgradeRequired } from './errors.ts'
 import { type RoomInfo, scopeOf } from './hosting/rooms.ts'
@@ -81,6 +81,7 @@ export const routes =
   }
 
 function pageOfRooms(rooms: RoomInfo[], { limit, cursor }: Page): { rooms: RoomSummary[]; nextCursor: string | null } {
+  if (cursor && !ROOM_ID.test(cursor)) throw new OtherCursor()
   const after = rooms.filter(({ id }) => cursor === undefined || id > cursor)
   const page = after.slice(0, limit)
   return {

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance } from 'fastify'
-import { cutPage, inPages } from '../../core/http/pagination.ts'
+import { cutPage, inPages, mustBeCursor } from '../../core/http/pagination.ts'
 import type { Saves } from './saves.ts'
 import type { SaveInfo } from './schemas.ts'
 
@@ -49,7 +49,8 @@ export async function gamesOf(
   { limit, cursor }: GamesPage,
 ): Promise<{ games: GameSaves[]; nextCursor: string | null }> {
   const { saves } = parts
-  const { page, nextCursor } = cutPage(await readGames(parts.db, playerId, cursor ?? null, limit + 1), limit)
+  const before = mustBeCursor('gam', cursor) ?? null
+  const { page, nextCursor } = cutPage(await readGames(parts.db, playerId, before, limit + 1), limit)
   const games: GameSaves[] = []
   for (const game of await namesOf(parts, playerId, idsOf(page))) {
     const owner = { gameId: game.id, playerId }

@@ -23,20 +23,27 @@ export type SaveLimits = Static<TObject<typeof SaveLimits>>
 export const KEY_PATTERN = '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$'
 
 export const SaveParams = Type.Object({
-  key: Type.String({ pattern: KEY_PATTERN, description: 'The name of the save.' }),
+  key: Type.String({
+    pattern: KEY_PATTERN,
+    advice: 'Use 1 to 64 of A-Z, a-z, 0-9, dots, _ and -, with a letter or digit first.',
+    description: 'The name of the save.',
+  }),
 })
 
 const Version = Type.Integer({ minimum: 1, description: 'Grows with every change.' })
 const Time = Type.String({ format: 'date-time' })
 
 /** A save without its value. */
-export const SaveInfo = Type.Object({
-  key: Type.String(),
-  version: Version,
-  size: Type.Integer({ description: 'In bytes.' }),
-  contentType: Type.String({ description: 'The media type of the value, as it was sent.' }),
-  updatedAt: Time,
-})
+export const SaveInfo = Type.Object(
+  {
+    key: Type.String(),
+    version: Version,
+    size: Type.Integer({ description: 'In bytes.' }),
+    contentType: Type.String({ description: 'The media type of the value, as it was sent.' }),
+    updatedAt: Time,
+  },
+  { title: 'SaveInfo' },
+)
 export type SaveInfo = Static<typeof SaveInfo>
 
 /** The result of a change. */

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Parameter } from '../../core/data/database.ts'
-import { InvalidRequest } from '../../core/errors.ts'
-import { fitsColumn, inPages } from '../../core/http/pagination.ts'
+import { fitsColumn, inPages, OtherCursor } from '../../core/http/pagination.ts'
+import { isId } from '../../core/ids.ts'
 import { ALL_TIME, beginOf, periodAt } from './periods.ts'
 import { LOWS, RANK, type Ranking, TOTAL } from './ranks/ranks.ts'
 import { type StoredBoard, toPublicBoard } from './record.ts'
@@ -185,12 +185,17 @@ const writeCursor = ({ sort_key, at, player_id }: Position): string =>
 function readCursor(cursor: string): Position {
   try {
     const [sort_key, at, player_id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[]
-    if (Number.isSafeInteger(sort_key) && fitsColumn(at, 'instant') && typeof player_id === 'string')
+    if (
+      Number.isSafeInteger(sort_key) &&
+      fitsColumn(at, 'instant') &&
+      typeof player_id === 'string' &&
+      isId('ply', player_id)
+    )
       return { sort_key, at, player_id } as Position
   } catch {
     // It is answered like any other cursor that this list did not give.
   }
-  throw new InvalidRequest('The cursor is not of this list; begin with the first page.')
+  throw new OtherCursor()
 }
 
 /** A board that never resets has one period, and none before it. */

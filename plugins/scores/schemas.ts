@@ -12,7 +12,11 @@ const words = <Word extends string>(values: readonly Word[], options = {}) =>
   ) as unknown as ReturnType<typeof Type.Unsafe<Word>>
 
 export const BOARD_ID = '^[a-z0-9][a-z0-9_-]{0,39}$'
-const BoardId = Type.String({ pattern: BOARD_ID, description: 'Chosen by you: 1 to 40 of a-z, 0-9, _ and -.' })
+const BoardId = Type.String({
+  pattern: BOARD_ID,
+  advice: 'Use 1 to 40 of a-z, 0-9, _ and -, with a letter or digit first.',
+  description: 'Chosen by you: 1 to 40 of a-z, 0-9, _ and -.',
+})
 const Bound = (description: string) =>
   Type.Union([Type.Number({ minimum: -MOST, maximum: MOST }), Type.Null()], { description })
 
@@ -52,12 +56,15 @@ export const BoardInput = Type.Object({ title: fields.title, ...Type.Partial(Typ
 export type BoardInput = Static<typeof BoardInput>
 
 /** A board in the form of the API. */
-export const Board = Type.Object({
-  id: BoardId,
-  ...fields,
-  createdAt: Type.String({ format: 'date-time' }),
-  updatedAt: Type.String({ format: 'date-time' }),
-})
+export const Board = Type.Object(
+  {
+    id: BoardId,
+    ...fields,
+    createdAt: Type.String({ format: 'date-time' }),
+    updatedAt: Type.String({ format: 'date-time' }),
+  },
+  { title: 'Board' },
+)
 export type Board = Static<typeof Board>
 export const PutBoard = Type.Object({
   ...Board.properties,
@@ -143,6 +150,7 @@ export const NewScore = Type.Object({
   submissionId: Type.Optional(
     Type.String({
       pattern: '^[A-Za-z0-9_-]{16,64}$',
+      advice: 'Use 16 to 64 of A-Z, a-z, 0-9, _ and -.',
       description: 'A random id. Sent again by the same player within 7 days, the submission counts once.',
     }),
   ),

@@ -16,7 +16,7 @@ const fields = {
   expiresAt: NullableTime,
 }
 /** A token in the form for its owner (specification, "API token"). */
-export const Token = Type.Object(fields)
+export const Token = Type.Object(fields, { title: 'Token' })
 export type Token = Static<typeof Token>
 
 export const CreatedToken = Type.Object({

@@ -7,7 +7,7 @@ import { TtlCache } from '../../core/data/ttl-cache.ts'
 import { invalidField, NotFound } from '../../core/errors.ts'
 import type { Events } from '../../core/events.ts'
 import type { Principal } from '../../core/http/auth.ts'
-import { cutPage, type PageQuery } from '../../core/http/pagination.ts'
+import { cutPage, mustBeCursor, type PageQuery } from '../../core/http/pagination.ts'
 import { newId } from '../../core/ids.ts'
 import { visibleText } from '../../core/visible-text.ts'
 import { ApiToken } from './entities.ts'
@@ -156,7 +156,8 @@ export class Tokens {
 
   /** Lists a player's tokens, the newest first. */
   async list(playerId: string, { limit, cursor }: PageQuery): Promise<{ tokens: Token[]; nextCursor: string | null }> {
-    const where = { playerId, ...(cursor ? { id: { $lt: cursor } } : {}) }
+    const before = mustBeCursor('tok', cursor)
+    const where = { playerId, ...(before ? { id: { $lt: before } } : {}) }
     const rows = await this.#context.db.em().find(ApiToken, where, { orderBy: { id: 'desc' }, limit: limit + 1 })
     const { page, nextCursor } = cutPage(rows, limit)
     return { tokens: page.map(toToken), nextCursor }

@@ -12,7 +12,7 @@ const PREFIXES = { studio: '/api/assets/', proxy: '/__service/assets/' }
 
 /**
  * The fast path of the file routes (core/http/fast-path.ts), for a public asset that is one file and in memory. The
- * response does not depend on the caller. Only requests with a token go to the route, which reports an invalid token.
+ * response does not depend on the caller.
  */
 export function fastPathHandler(
   { origins, assets }: Pick<FastifyInstance, 'origins' | 'assets'>,
@@ -26,7 +26,7 @@ export function fastPathHandler(
     if (!url.startsWith(prefix) || (method !== 'GET' && method !== 'HEAD')) return false
     const { kind } = origins.of(request)
     if (door === 'proxy' ? kind !== 'game' : kind !== 'studio' && !(kind === 'portal' && origins.shared)) return false
-    if (headers.authorization !== undefined || headers.upgrade !== undefined) return false
+    if (headers.upgrade !== undefined) return false
     if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) return false
     if (headers['service-worker'] !== undefined) return false
     const [, name = '', variant = 'auto'] = address.exec(url) ?? []

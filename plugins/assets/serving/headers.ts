@@ -1,3 +1,4 @@
+import { corsHeaders } from '../../../core/http/cors.ts'
 import type { AssetRecord } from '../record.ts'
 
 /**
@@ -9,19 +10,12 @@ export type Surface = 'studio' | 'proxy' | 'page'
 const PUBLIC = 'public, max-age=86400'
 const CURATED = 'public, max-age=31536000, immutable'
 
-/** The headers that scripts of other origins may read. */
-const EXPOSED = 'X-Service-Variant, ETag, Content-Length, Content-Range, Accept-Ranges'
-
-/** Any page may read responses with these headers. The browser sends no credentials. */
-export const CORS = {
-  'access-control-allow-origin': '*',
-  'access-control-expose-headers': EXPOSED,
-  'cross-origin-resource-policy': 'cross-origin',
-}
+/** Scripts of every origin may read public assets. The browser sends no credentials. */
+export const cors = { expose: ['X-Service-Variant', 'ETag', 'Content-Length', 'Content-Range', 'Accept-Ranges'] }
+const CORS = corsHeaders(cors)
 
 /** The response to a preflight, which allows only reads. */
 export const PREFLIGHT = {
-  ...CORS,
   'access-control-allow-methods': 'GET, HEAD, OPTIONS',
   'access-control-allow-headers': 'Authorization, Range, If-Range, If-None-Match',
   'access-control-max-age': '86400',

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { InvalidRequest, NotFound } from '../../../core/errors.ts'
+import { hideFromOtherOrigins } from '../../../core/http/cors.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { Suspended } from '../errors.ts'
 import type { AssetRecord } from '../record.ts'
@@ -8,7 +9,7 @@ import { AssetParams, ClipParams, ClipQuery, Variant } from '../schemas.ts'
 import { drawnThumbnail } from '../thumbnail.ts'
 import type { AssetBlobRef, Audience } from './delivery.ts'
 import { fastPathHandler } from './fast-path.ts'
-import { CORS, PREFLIGHT, type Surface } from './headers.ts'
+import { cors, PREFLIGHT, type Surface } from './headers.ts'
 
 const FileQuery = Type.Object({
   variant: Type.Optional(Variant),
@@ -48,10 +49,10 @@ async function seen(
 ): Promise<{ asset: AssetRecord; audience: Audience }> {
   const { id } = request.params as { id: string }
   const asset = await request.server.assets.find(id, viewerOf(request))
+  const byToken = request.principal !== null && request.principal.kind !== 'session'
+  const shared = asset !== null && (asset.visibility === 'public' || byToken)
+  if (!shared) hideFromOtherOrigins(reply)
   if (!asset) throw new NotFound('asset')
-  const shared = asset.visibility === 'public' || (request.principal !== null && request.principal.kind !== 'session')
-  // Error responses need these headers too, such as for a path that a pack does not have.
-  if (shared) reply.headers(CORS)
   // The owner sees the page of a suspended asset, but nobody sees its files.
   if (asset.suspended) throw new Suspended()
   return { asset, audience: { door, shared } }
@@ -125,7 +126,7 @@ export const fileRoutes: Routes = async (app) => {
   }
 
   app.fastPath.install('/api/assets/:id/file', fastPathHandler(app, 'studio'))
-  const shared = { auth: 'optional', quiet: true, rateLimit: false, ownSecurityHeaders: true } as const
+  const shared = { auth: 'optional', cors, quiet: true, rateLimit: false, ownSecurityHeaders: true } as const
   for (const [door, origin, base] of [
     ['studio', 'studio', '/api/assets'],
     ['page', 'portal', '/assets'],
@@ -163,7 +164,7 @@ export const fileRoutes: Routes = async (app) => {
       exposeHeadRoute: false,
       url: `${base}/:id/animation/:preset`,
       // Creating a clip takes time, so these requests count against the rate limit.
-      config: { auth: 'optional', quiet: true, ownSecurityHeaders: true },
+      config: { auth: 'optional', cors, quiet: true, ownSecurityHeaders: true },
       constraints: { origin },
       schema: {
         ...(door === 'studio'
@@ -192,12 +193,17 @@ export const fileRoutes: Routes = async (app) => {
     },
     handler: fileOfPack,
   })
-  for (const address of ['', '/file', '/files/*', '/manifest', '/thumbnail', '/animation/:preset']) {
-    app.options(
-      `/api/assets/:id${address}`,
-      { config: shared, constraints: { origin: 'studio' }, schema: { hide: true } },
-      preflight,
-    )
+  for (const [origin, base, addresses] of [
+    ['studio', '/api/assets', ['', '/file', '/files/*', '/manifest', '/thumbnail', '/animation/:preset']],
+    ['portal', '/assets', ['/file', '/thumbnail', '/animation/:preset']],
+  ] as const) {
+    for (const address of addresses) {
+      app.options(
+        `${base}/:id${address}`,
+        { config: shared, constraints: { origin }, schema: { hide: true } },
+        preflight,
+      )
+    }
   }
 }
 

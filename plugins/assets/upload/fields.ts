@@ -1,5 +1,7 @@
 import { Ajv } from 'ajv'
-import { InvalidRequest } from '../../../core/errors.ts'
+import type { FastifySchemaValidationError } from 'fastify'
+import { type ErrorDetail, InvalidRequest } from '../../../core/errors.ts'
+import { sentenceOf, validationDetails } from '../../../core/http/forms/validation-messages.ts'
 import { UploadFields } from '../schemas.ts'
 
 let check: ReturnType<Ajv['compile']> | undefined
@@ -27,14 +29,12 @@ export function fieldsOf(texts: ReadonlyMap<string, readonly string[]>): UploadF
     else if (filled.length > 1) throw new InvalidRequest(`The form has the field ${name} twice.`)
     else fields[name] = filled[0]
   }
-  check ??= new Ajv({ allErrors: true }).compile(UploadFields)
+  check ??= new Ajv({ allErrors: true, verbose: true, strict: false }).compile(UploadFields)
   if (check(fields)) return fields
-  const details = (check.errors ?? []).map(({ instancePath, message, params }) => ({
-    path: instancePath.slice(1).replaceAll('/', '.') || String(params.additionalProperty ?? '(form)'),
-    message: message ?? 'is not valid',
-  }))
-  const [first] = details
-  const error = new InvalidRequest(`The form is not valid: ${first?.path} ${first?.message}.`).with({ details })
+  const validation = check.errors as FastifySchemaValidationError[]
+  const details = validationDetails({ validation })
+  const [first] = details as [ErrorDetail]
+  const error = new InvalidRequest(`The form is not valid: ${sentenceOf(first)}`).with({ details })
   // A page describes the faults in its own words.
-  throw Object.assign(error, { validation: check.errors })
+  throw Object.assign(error, { validation })
 }

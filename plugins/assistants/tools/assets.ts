@@ -5,7 +5,7 @@ import { VISIBLE_PATTERN } from '../../../core/visible-text.ts'
 import { defineTools } from '../tool.ts'
 import { decodeBase64 } from './deploys.ts'
 
-const Tag = Type.String({ pattern: '^[a-z0-9-]{1,30}$' })
+const Tag = Type.String({ pattern: '^[a-z0-9-]{1,30}$', advice: 'Use 1 to 30 of a-z, 0-9 and hyphens.' })
 
 export const assetTools = defineTools([
   {
@@ -45,7 +45,12 @@ export const assetTools = defineTools([
       description: Type.Optional(Type.String({ maxLength: 20_000 })),
       visibility: Type.Optional(Type.Enum(['public', 'private'])),
       license: Type.Optional(
-        Type.String({ maxLength: 100, pattern: '^[A-Za-z0-9.+()-]+(?: [A-Za-z0-9.+()-]+)*$', description: 'SPDX.' }),
+        Type.String({
+          maxLength: 100,
+          pattern: '^[A-Za-z0-9.+()-]+(?: [A-Za-z0-9.+()-]+)*$',
+          advice: 'Use an SPDX identifier or expression, such as CC-BY-4.0.',
+          description: 'SPDX.',
+        }),
       ),
       tags: Type.Optional(Type.Array(Tag, { maxItems: 10 })),
       gameId: Type.Optional(

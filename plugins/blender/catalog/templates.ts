@@ -1,5 +1,7 @@
 import { Ajv, type ValidateFunction } from 'ajv'
-import { InvalidRequest } from '../../../core/errors.ts'
+import type { FastifySchemaValidationError } from 'fastify'
+import { type ErrorDetail, InvalidRequest } from '../../../core/errors.ts'
+import { sentenceOf, validationDetails } from '../../../core/http/forms/validation-messages.ts'
 import type { Template } from '../schemas.ts'
 import { harnessRecords } from '../worker/harness-files.ts'
 
@@ -8,7 +10,7 @@ const MOST_CHARACTERS = 16_384
 
 /** The scenes with which jobs begin. Each is a record and a Python module in harness/templates. */
 export class Templates {
-  readonly #ajv = new Ajv({ allErrors: true, useDefaults: true, strict: false, validateFormats: false })
+  readonly #ajv = new Ajv({ allErrors: true, verbose: true, useDefaults: true, strict: false, validateFormats: false })
   #all: Map<string, Template> | null = null
   readonly #validators = new Map<string, ValidateFunction>()
 
@@ -30,11 +32,9 @@ export class Templates {
     const validate = this.#validators.get(template.id) ?? this.#ajv.compile(template.parameters)
     this.#validators.set(template.id, validate)
     if (validate(parameters)) return parameters
-    const details = (validate.errors ?? []).slice(0, 20).map(({ instancePath, message, params }) => {
-      const name = instancePath.slice(1) || String(params.additionalProperty ?? params.missingProperty ?? '')
-      return { path: `parameters.${name}`, message: message ?? 'is not as it should be' }
-    })
-    throw new InvalidRequest(`${details[0]?.path} ${details[0]?.message}.`).with({ details })
+    const faults = validationDetails({ validation: validate.errors as FastifySchemaValidationError[] })
+    const details = faults.map(({ path, message }) => ({ path: `parameters.${path}`, message }))
+    throw new InvalidRequest(sentenceOf(details[0] as ErrorDetail)).with({ details })
   }
 
   #load(): Map<string, Template> {

@@ -4,7 +4,7 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import { InvalidRequest, NotFound } from '../../../core/errors.ts'
 import { SESSION_MS, type Stream } from '../../../core/http/event-streams.ts'
-import { cutPage } from '../../../core/http/pagination.ts'
+import { cutPage, mustBeCursor } from '../../../core/http/pagination.ts'
 import { isId, newId } from '../../../core/ids.ts'
 import { visibleText } from '../../../core/visible-text.ts'
 import type { Availability } from '../../../drivers/blender/interface.ts'
@@ -161,6 +161,7 @@ export class BlenderJobs {
     playerId: string,
     { limit, cursor, status, action, gameId }: JobQuery,
   ): Promise<{ jobs: Job[]; nextCursor: string | null }> {
+    const before = mustBeCursor('job', cursor)
     const game = gameId === undefined ? null : await this.#parts.games.mustMake(playerId, gameId)
     const rows = await this.#parts.db.em().find(
       JobRow,
@@ -169,7 +170,7 @@ export class BlenderJobs {
         purpose: { $ne: 'thumbnail' },
         ...(status ? { status } : {}),
         ...(action ? { action } : {}),
-        ...(cursor ? { id: { $lt: cursor } } : {}),
+        ...(before ? { id: { $lt: before } } : {}),
       },
       { orderBy: { id: 'desc' }, limit: limit + 1 },
     )

@@ -41,7 +41,13 @@ const Query = Type.Object({
   unpinned: Type.Optional(Type.String()),
   unwrapped: Type.Optional(Type.String({ description: 'The archive had one folder, whose content was published.' })),
   replaced: Type.Optional(Type.String({ maxLength: 30, description: 'The deploy that went live meanwhile.' })),
-  published: Type.Optional(Type.String({ pattern: '^[0-9]{1,6}$', description: 'How many files were left out.' })),
+  published: Type.Optional(
+    Type.String({
+      pattern: '^[0-9]{1,6}$',
+      advice: 'Use a whole number.',
+      description: 'How many files were left out.',
+    }),
+  ),
 })
 
 /** The deploy history on a game's dashboard. */

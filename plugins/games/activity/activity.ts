@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import { deleteInBatches, type Parameter } from '../../../core/data/database.ts'
-import { cutPage, inPages, type PageQuery } from '../../../core/http/pagination.ts'
+import { cutPage, inPages, mustBeCursor, type PageQuery } from '../../../core/http/pagination.ts'
 import type { Author } from '../../../core/observe/author.ts'
 import type { GamesLimits } from '../schemas.ts'
 import type { ActivityEntry } from './schemas.ts'
@@ -39,9 +39,10 @@ export class Activity {
     gameId: string,
     { limit, cursor }: PageQuery,
   ): Promise<{ activity: ActivityEntry[]; nextCursor: string | null }> {
+    const before = mustBeCursor('act', cursor)
     const rows = await this.#parts.db.query<StoredRow>(
-      `select ${COLUMNS} from game_activity where game_id = ?${cursor ? ' and id < ?' : ''} order by id desc limit ?`,
-      [gameId, ...(cursor ? [cursor] : []), limit + 1] as Parameter[],
+      `select ${COLUMNS} from game_activity where game_id = ?${before ? ' and id < ?' : ''} order by id desc limit ?`,
+      [gameId, ...(before ? [before] : []), limit + 1] as Parameter[],
     )
     const { page, nextCursor } = cutPage(rows, limit)
     return { activity: await this.#entriesOf(page), nextCursor }

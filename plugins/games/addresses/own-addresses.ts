@@ -34,19 +34,23 @@ export function slugAt(origins: FastifyInstance['origins'], address: string): st
   return site?.preview === null ? site.slug : null
 }
 
-/** Returns the current origins of hosted games by the client ids of their applications. */
+/**
+ * Returns the current origins of games that are served here, by the client ids of their applications. A game that lives
+ * elsewhere is served here, too, once a build of it is deployed.
+ */
 export async function originsOf({ db, origins }: Parts, clientIds: readonly string[]) {
   const found = new Map<string, HostedOrigins>()
   // The chunk is below the parameter limit of a statement in every database.
   for (let from = 0; from < clientIds.length; from += 1000) {
     const some = clientIds.slice(from, from + 1000)
-    const rows = await db.query<{ client_id: string; slug: string }>(
-      `select client_id, slug from games where external_url is null and deleted_at is null
-       and client_id in (${some.map(() => '?').join(', ')})`,
+    const rows = await db.query<{ client_id: string; slug: string; external_url: string | null }>(
+      `select client_id, slug, external_url from games where (external_url is null or live_deploy_id is not null)
+       and deleted_at is null and client_id in (${some.map(() => '?').join(', ')})`,
       some,
     )
-    for (const { client_id: clientId, slug } of rows) {
-      found.set(clientId, { main: origins.game(slug), all: origins.allOf(slug) })
+    for (const { client_id: clientId, slug, external_url: elsewhere } of rows) {
+      const main = elsewhere === null ? origins.game(slug) : null
+      found.set(clientId, { main, all: origins.allOf(slug) })
     }
   }
   return found

@@ -2,8 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Parameter } from '../../../core/data/database.ts'
 import { tagOfTerm, termOfTag, termsOfQuery } from '../../../core/data/search-terms.ts'
 import { type TagCount, TagCounts } from '../../../core/data/tag-counts.ts'
-import { InvalidRequest } from '../../../core/errors.ts'
-import { cutPage, fitsColumn, type PageQuery } from '../../../core/http/pagination.ts'
+import { cutPage, fitsColumn, mustBeCursor, OtherCursor, type PageQuery } from '../../../core/http/pagination.ts'
 import { type FeatureTerm, termsOfFilter } from '../features/features.ts'
 import { type GameReader, readGames } from '../read-games.ts'
 import type { CatalogQuery, Game } from '../schemas.ts'
@@ -67,11 +66,11 @@ export class Catalog {
     const { id } = list
     const conditions: Condition[] = [...list.conditions, [SHOWN]]
     if (ready) conditions.push([READY])
-    if (cursor && sort === 'new') conditions.push([`${id} < ?`, cursor])
+    const before = sort === 'new' ? mustBeCursor('gam', cursor) : undefined
+    if (before) conditions.push([`${id} < ?`, before])
     if (cursor && sort === 'popular') {
       const [, plays, last] = /^(\d{1,10})\.(gam_\w{26})$/.exec(cursor) ?? []
-      if (!fitsColumn(Number(plays), 'integer') || !last)
-        throw new InvalidRequest('The cursor is not one of this list.')
+      if (!fitsColumn(Number(plays), 'integer') || !last) throw new OtherCursor()
       conditions.push(['(g.plays < ? or (g.plays = ? and g.id < ?))', Number(plays), Number(plays), last])
     }
     const found = await readGames(this.#parts, {
@@ -135,8 +134,9 @@ export class Catalog {
 
   /** Lists the games that a player makes and anybody may play now, the newest first. */
   async ofMaker(playerId: string, { limit, cursor }: PageQuery): Promise<{ shown: Game[]; nextCursor: string | null }> {
-    const where = `${MADE} and ${LISTED}${cursor ? ' and g.id < ?' : ''}`
-    const values = [playerId, playerId, ...(cursor ? [cursor] : [])]
+    const before = mustBeCursor('gam', cursor)
+    const where = `${MADE} and ${LISTED}${before ? ' and g.id < ?' : ''}`
+    const values = [playerId, playerId, ...(before ? [before] : [])]
     const found = await readGames(this.#parts, { where, order: 'g.id desc', values, limit: limit + 1 })
     const { page, nextCursor } = cutPage(found, limit)
     return { shown: page, nextCursor }

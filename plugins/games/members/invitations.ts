@@ -1,7 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import { InvalidRequest, NotFound, Unauthorized } from '../../../core/errors.ts'
-import { cutPage, type PageQuery } from '../../../core/http/pagination.ts'
+import { cutPage, mustBeCursor, type PageQuery } from '../../../core/http/pagination.ts'
 import { isId, newId } from '../../../core/ids.ts'
 import { normaliseEmail } from '../../oauth-idp/index.ts'
 import { recordActivity } from '../activity/record.ts'
@@ -78,7 +78,8 @@ export class MemberInvitations {
     { limit, cursor }: PageQuery,
   ): Promise<{ invitations: Invitation[]; nextCursor: string | null }> {
     const { id: gameId } = await this.#games.mustOwn(playerId, idOrSlug)
-    const where = { ...this.#open(gameId), ...(cursor ? { id: { $lt: cursor } } : {}) }
+    const before = mustBeCursor('inv', cursor)
+    const where = { ...this.#open(gameId), ...(before ? { id: { $lt: before } } : {}) }
     const rows = await this.#parts.db.em().find(GameInvitation, where, { orderBy: { id: 'desc' }, limit: limit + 1 })
     const { page, nextCursor } = cutPage(rows, limit)
     return { invitations: await this.#describe(page), nextCursor }

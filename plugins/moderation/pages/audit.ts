@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import Type from 'typebox'
 import { type AuditEntry, type AuditState, exportAudit, readAudit } from '../../../core/data/audit.ts'
 import { adminPage, callerOf } from '../../../core/http/auth.ts'
+import { mustBeCursor } from '../../../core/http/pagination.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import {
   Button,
@@ -26,7 +27,7 @@ export const auditPages: Routes = async (app) => {
 
   app.get('/admin/audit', { ...adminPage, schema: { querystring: Query } }, async (request, reply) => {
     const { q = '', cursor } = request.query
-    const found = await readAudit(app.db, { q, limit: PER_PAGE + 1, before: cursor })
+    const found = await readAudit(app.db, { q, limit: PER_PAGE + 1, before: mustBeCursor('aud', cursor) })
     const entries = found.slice(0, PER_PAGE)
     const nextCursor = found.length > PER_PAGE ? (entries.at(-1)?.id ?? null) : null
     const people = entries.flatMap(({ by, target }) => (target.kind === 'player' ? [by.id, target.id] : [by.id]))

@@ -87,7 +87,7 @@ export const queuePages: Routes = async (app) => {
           template: Type.Optional(Type.String({ maxLength: 12 })),
           message: Type.Optional(Type.String({ maxLength: 3 * MESSAGE_LENGTH })),
           next: Id,
-          page: Type.Optional(Type.String({ pattern: '^[0-9]{1,5}$' })),
+          page: Type.Optional(Type.String({ pattern: '^[0-9]{1,5}$', advice: 'Use the number of a page.' })),
         }),
       },
     },

@@ -20,7 +20,8 @@ import type { MultiplayerLimits } from '../schemas.ts'
 import type { Verdict } from './join.ts'
 import type { AdmissionRevalidation } from './revalidation.ts'
 
-const ROOM_ID = /^[A-Za-z0-9_.~-]{1,64}$/
+/** The form of the ids of rooms. */
+export const ROOM_ID = /^[A-Za-z0-9_.~-]{1,64}$/
 const SIGN_IN = '/auth/service/start'
 
 /** The inputs of admission. */

@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import { SESSION_MS, type Stream } from '../../../core/http/event-streams.ts'
-import { cutPage, type PageQuery } from '../../../core/http/pagination.ts'
+import { cutPage, mustBeCursor, type PageQuery } from '../../../core/http/pagination.ts'
 import { firstId, newId } from '../../../core/ids.ts'
 import type { ScriptLogLine, ScriptLogs } from '../scripts/interface.ts'
 import { RoomLogLine } from './entities.ts'
@@ -81,7 +81,8 @@ export class StoredScriptLogs implements ScriptLogs {
 
   /** Lists the lines of a game, newest first. */
   async list(gameId: string, { limit, cursor }: PageQuery): Promise<{ lines: LogLine[]; nextCursor: string | null }> {
-    const before = cursor === undefined ? {} : { id: { $lt: cursor } }
+    const last = mustBeCursor('log', cursor)
+    const before = last ? { id: { $lt: last } } : {}
     const rows = await this.#parts.db
       .em()
       .find(RoomLogLine, { gameId, ...before }, { orderBy: { id: 'desc' }, limit: limit + 1 })

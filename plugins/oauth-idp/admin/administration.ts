@@ -6,7 +6,7 @@ import type { Database } from '../../../core/data/database.ts'
 import { Conflict, Forbidden, NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
 import type { Role } from '../../../core/http/auth.ts'
-import { cutPage, type PageQuery } from '../../../core/http/pagination.ts'
+import { cutPage, mustBeCursor, type PageQuery } from '../../../core/http/pagination.ts'
 import { LastAdmin } from '../errors.ts'
 import type { AccountDeletion } from '../players/account-deletion.ts'
 import { lockAccount, lockAdmins } from '../players/caller-check.ts'
@@ -97,7 +97,8 @@ export class Administration {
       .createQueryBuilder(PlayerRow)
       .orderBy({ id: 'desc' })
       .limit(limit + 1)
-    if (cursor) query.andWhere({ id: { $lt: cursor } })
+    const before = mustBeCursor('ply', cursor)
+    if (before) query.andWhere({ id: { $lt: before } })
     if (q.trim())
       query.andWhere({
         $or: [{ id: q.trim() }, ...['name', 'email'].map((column) => ({ [like(column) as never]: [] }))],

@@ -5,7 +5,7 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Database } from '../../../core/data/database.ts'
 import { NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
-import { cutPage, type PageQuery } from '../../../core/http/pagination.ts'
+import { cutPage, mustBeCursor, type PageQuery } from '../../../core/http/pagination.ts'
 import { newId, randomText } from '../../../core/ids.ts'
 import { visibleText } from '../../../core/visible-text.ts'
 import { AppSuspended } from '../errors.ts'
@@ -40,6 +40,8 @@ export interface NewApp {
   /** The application belongs to a game hosted on this platform, so its redirect URIs need no check. */
   hosted?: boolean
   publicClient?: boolean
+  /** The field of the caller's request from which the redirect URIs follow, for errors. */
+  addressField?: string
   idTokenSignedResponseAlg?: SigningAlgorithm | undefined
 }
 
@@ -95,11 +97,12 @@ export class Apps {
   }
 
   /**
-   * Whether an authorization response stays on this platform: it goes to a hosted game, at one of its own addresses.
-   * Its owner may register other addresses, of a server elsewhere, which count as external.
+   * Whether an authorization response stays on this platform: it goes to a game, at one of its own addresses here. A game
+   * that lives elsewhere has these, too, for a build that is deployed here. Addresses that its owner registers, of a
+   * server elsewhere, count as external.
    */
-  async staysHere(client: OAuthClient, redirectUri: string): Promise<boolean> {
-    return client.hosted && (await this.#hosted.serves(client.clientId, redirectUri))
+  staysHere(client: OAuthClient, redirectUri: string): Promise<boolean> {
+    return this.#hosted.serves(client.clientId, redirectUri)
   }
 
   /**
@@ -112,10 +115,10 @@ export class Apps {
     return isCallback && (await this.staysHere(client, redirectUri))
   }
 
-  /** Returns the main origins of games that are hosted here, by client id. */
+  /** Returns the main origins of games that live here, by client id. */
   async homesOf(clientIds: readonly string[]): Promise<Map<string, string>> {
     const found = await this.#hosted.originsOf(clientIds)
-    return new Map([...found].map(([clientId, { main }]) => [clientId, main]))
+    return new Map([...found].flatMap(([clientId, { main }]) => (main === null ? [] : [[clientId, main]])))
   }
 
   /**
@@ -143,13 +146,13 @@ export class Apps {
   create(em: SqlEntityManager, app: NewApp & { publicClient?: false }): Promise<App & { clientSecret: string }>
   create(em: SqlEntityManager, app: NewApp): Promise<AppWithSecret>
   async create(em: SqlEntityManager, app: NewApp): Promise<AppWithSecret> {
-    const { hosted = false, publicClient = false } = app
-    if (!hosted) checkRedirectUris(app.redirectUris, { ...this.#context, publicClient })
+    const { hosted = false, publicClient = false, addressField: field, ...given } = app
+    if (!hosted) checkRedirectUris(app.redirectUris, { ...this.#context, publicClient, field })
     const servedUris = hosted ? app.redirectUris : []
     const now = this.#context.clock.now()
     const clientSecret = publicClient ? null : newSecret()
     const row = {
-      ...app,
+      ...given,
       name: visibleText(app.name),
       id: newId('app', now),
       clientId: `svc_client_${randomText(16)}`,
@@ -193,7 +196,8 @@ export class Apps {
 
   /** Lists a player's applications, the newest first. */
   async list(ownerId: string, { limit, cursor }: PageQuery): Promise<{ apps: App[]; nextCursor: string | null }> {
-    const where = { ownerId, ...(cursor ? { id: { $lt: cursor } } : {}) }
+    const before = mustBeCursor('app', cursor)
+    const where = { ownerId, ...(before ? { id: { $lt: before } } : {}) }
     const rows = await this.#context.db.em().find(OAuthAppRow, where, { orderBy: { id: 'desc' }, limit: limit + 1 })
     const { page, nextCursor } = cutPage(rows, limit)
     return { apps: await toApps(page, this.#hosted), nextCursor }
@@ -217,9 +221,9 @@ export class Apps {
     const linked = { clientId: row.clientId, gameId: row.gameId ?? null }
     const isMoved = plain.gameId !== undefined && (game?.id ?? null) !== linked.gameId
     if (isMoved && (await this.#context.suspendedClients.has(linked))) throw new AppSuspended()
-    const own = row.hosted ? await this.#originsOf(row.clientId) : null
+    const own = row.hosted || row.gameId ? await this.#originsOf(row.clientId) : null
     const served = own?.all.map(redirectUriOf) ?? []
-    if (homepageUrl !== undefined && own && homepageUrl !== own.main) {
+    if (homepageUrl !== undefined && own && own.main !== null && homepageUrl !== own.main) {
       throw fieldError('homepageUrl', 'The home page of a game that lives here is its own address.')
     }
     if (homepageUrl !== undefined) row.homepageUrl = homepageUrl
@@ -227,8 +231,8 @@ export class Apps {
     if (redirectUris) {
       const registered = redirectUris.filter((uri) => !served.includes(uri))
       checkRedirectUris(registered, { ...this.#context, publicClient: row.publicClient })
-      row.redirectUris = [...served, ...registered]
-      row.servedUris = served
+      row.redirectUris = row.hosted ? [...served, ...registered] : registered
+      row.servedUris = row.hosted ? served : []
     }
     if (plain.name !== undefined) plain.name = visibleText(plain.name)
     em.assign(row, { ...plain, ...(game && { gameId: game.id }), updatedAt: this.#context.clock.now() } as never)
@@ -253,7 +257,7 @@ export class Apps {
   ): Promise<void> {
     const gone = from === null ? [] : callbacksBelow(from)
     const own = to === null ? origins.map(redirectUriOf) : callbacksBelow(to)
-    if (to !== null) checkRedirectUris(own, this.#context)
+    if (to !== null) checkRedirectUris(own, { ...this.#context, field: 'url' })
     // Writing before reading locks the row, so that concurrent changes are all kept.
     await em.nativeUpdate(OAuthAppRow, { clientId }, { updatedAt: this.#context.clock.now() })
     const row = await em.findOne(OAuthAppRow, { clientId })

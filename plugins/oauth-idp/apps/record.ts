@@ -7,26 +7,30 @@ import type { App } from './schemas.ts'
 export interface HostedGames {
   /** Whether the client's game is served at an address. */
   serves(clientId: string, address: string): Promise<boolean>
-  /** Returns the origins at which games are served, by client id. The origin that every game has comes first. */
+  /** Returns the origins at which games are served here, by client id. The origin that every game has comes first. */
   originsOf(clientIds: readonly string[]): Promise<Map<string, HostedOrigins>>
 }
 
 export interface HostedOrigins {
-  /** The origin to which players are redirected. */
-  main: string
+  /** The origin to which players are redirected; null for a game that lives elsewhere. */
+  main: string | null
   all: string[]
 }
 
-/** Converts applications for their owners. A hosted game lists its current addresses first. */
+/**
+ * Converts applications for their owners. A game lists the addresses at which it is served here first if it lives here,
+ * and after its own otherwise.
+ */
 export async function toApps(rows: readonly StoredApp[], games: HostedGames): Promise<App[]> {
-  const hosted = rows.filter((row) => row.hosted).map(({ clientId }) => clientId)
-  const origins = hosted.length > 0 ? await games.originsOf(hosted) : new Map<string, HostedOrigins>()
+  const ofGames = rows.filter((row) => row.hosted || row.gameId).map(({ clientId }) => clientId)
+  const origins = ofGames.length > 0 ? await games.originsOf(ofGames) : new Map<string, HostedOrigins>()
   return rows.map((row) => {
     const app = toApp(row)
-    const own = row.hosted && origins.get(row.clientId)
+    const own = origins.get(row.clientId)
     if (!own) return app
     const served = own.all.map(redirectUriOf)
     const registered = app.redirectUris.filter((uri) => !served.includes(uri))
+    if (own.main === null) return { ...app, redirectUris: [...registered, ...served] }
     return { ...app, homepageUrl: own.main, redirectUris: [...served, ...registered] }
   })
 }

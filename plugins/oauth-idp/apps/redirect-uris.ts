@@ -10,17 +10,20 @@ const MOST = 20
  * (RFC 8252 section 7.1).
  *
  * @param lan whether the platform itself is reached over plain HTTP, which other machines of the LAN may then use too
+ * @param field the field of the caller's request from which the addresses follow; default: their own
  * @throws InvalidRequest with the refused address and the reason
  */
 export function checkRedirectUris(
   uris: string[],
-  { lan, publicClient = false }: { lan: boolean; publicClient?: boolean },
+  { lan, publicClient = false, field }: { lan: boolean; publicClient?: boolean; field?: string | undefined },
 ): void {
   if (uris.length > MOST) throw fieldError('redirectUris', `An application has at most ${MOST} redirect URIs.`)
   uris.forEach((uri, index) => {
     const problem =
       uris.indexOf(uri) < index ? 'is there twice' : publicClient && isNativeRedirect(uri) ? null : problemOf(uri, lan)
-    if (problem) throw fieldError(`redirectUris.${index}`, `This redirect URI ${problem}.`)
+    if (!problem) return
+    if (field) throw fieldError(field, `This address ${problem}.`)
+    throw fieldError(`redirectUris.${index}`, `This redirect URI ${problem}.`)
   })
 }
 

@@ -20,7 +20,7 @@ const fields = {
   updatedAt: Type.String({ format: 'date-time' }),
   lastUsedAt: Nullable(Type.String({ format: 'date-time' })),
 }
-export const App = Type.Object(fields)
+export const App = Type.Object(fields, { title: 'OAuthApplication' })
 export type App = Static<typeof App>
 
 export const AppWithSecret = Type.Object({
@@ -32,7 +32,13 @@ export type AppWithSecret = Static<typeof AppWithSecret>
 export const AppList = pageOf('apps', App)
 
 const name = Type.String({ minLength: 1, maxLength: 120, pattern: VISIBLE_PATTERN })
-const homepageUrl = Nullable(Type.String({ maxLength: 2000, pattern: '^https?://[^\\s]+$' }))
+const homepageUrl = Nullable(
+  Type.String({
+    maxLength: 2000,
+    pattern: '^https?://[^\\s]+$',
+    advice: 'Enter a whole web address, such as https://game.example.org.',
+  }),
+)
 const gameId = Nullable(Type.String({ maxLength: 40 }))
 const idTokenSignedResponseAlg = Algorithm(
   'How its id tokens are signed; ES256 by default. Some libraries know RS256 only.',

@@ -1,8 +1,8 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import Type, { type TProperties, type TSchema } from 'typebox'
-import { isPlatformError } from '../../../core/errors.ts'
+import { type ErrorDetail, isPlatformError } from '../../../core/errors.ts'
+import { sentenceOf, validationDetails } from '../../../core/http/forms/validation-messages.ts'
 import { callerAddress } from '../../../core/http/rate-limit.ts'
-import { validationDetails } from '../../../core/http/validation.ts'
 import type { OAuthClient } from '../apps/client.ts'
 import { authenticateClient, readClientCredentials } from './client-authentication.ts'
 import { allowPageOf, answerPreflights } from './cors.ts'
@@ -110,8 +110,8 @@ export const sendOAuthError =
 function translate(error: FastifyError | OAuthError, request: FastifyRequest, malformed: OAuthErrorCode): OAuthError {
   if (error instanceof OAuthError) return error
   if ('validation' in error && error.validation) {
-    const [first] = validationDetails(error)
-    return new OAuthError(malformed, `The parameter ${first?.path} ${first?.message}.`)
+    const [first] = validationDetails(error) as [ErrorDetail]
+    return new OAuthError(malformed, `The parameter ${sentenceOf(first)}`)
   }
   const status = error.statusCode ?? 500
   const headers = (isPlatformError(error) && error.headers) || {}

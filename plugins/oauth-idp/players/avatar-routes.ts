@@ -11,7 +11,9 @@ export const avatarRoutes: Routes = async (app) => {
       constraints: { origin: 'portal' },
       schema: {
         hide: true,
-        params: Type.Object({ playerId: Type.String({ pattern: '^ply_[0-9A-Za-z]{26}$' }) }),
+        params: Type.Object({
+          playerId: Type.String({ pattern: '^ply_[0-9A-Za-z]{26}$', advice: 'Use the id of a player.' }),
+        }),
         querystring: Type.Object({ v: Type.Optional(Type.String()) }),
       },
     },

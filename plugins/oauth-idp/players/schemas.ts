@@ -1,19 +1,22 @@
 import Type, { type Static } from 'typebox'
 
 /** A player in the form for the player and other plugins. */
-export const Player = Type.Object({
-  id: Type.String(),
-  email: Type.Union([Type.String(), Type.Null()], { description: 'Null for guests.' }),
-  emailVerified: Type.Boolean(),
-  name: Type.String(),
-  imageUrl: Type.String({ description: 'Always a picture: the uploaded one, or one that is drawn.' }),
-  isGuest: Type.Boolean(),
-  isAdmin: Type.Boolean(),
-  role: Type.Union([Type.Literal('player'), Type.Literal('moderator'), Type.Literal('admin')], {
-    description: 'A moderator works the queue of reports; an administrator looks after the server.',
-  }),
-  createdAt: Type.String({ format: 'date-time' }),
-})
+export const Player = Type.Object(
+  {
+    id: Type.String(),
+    email: Type.Union([Type.String(), Type.Null()], { description: 'Null for guests.' }),
+    emailVerified: Type.Boolean(),
+    name: Type.String(),
+    imageUrl: Type.String({ description: 'Always a picture: the uploaded one, or one that is drawn.' }),
+    isGuest: Type.Boolean(),
+    isAdmin: Type.Boolean(),
+    role: Type.Union([Type.Literal('player'), Type.Literal('moderator'), Type.Literal('admin')], {
+      description: 'A moderator works the queue of reports; an administrator looks after the server.',
+    }),
+    createdAt: Type.String({ format: 'date-time' }),
+  },
+  { title: 'Player' },
+)
 export type Player = Static<typeof Player>
 
 const Credentials = {

@@ -70,7 +70,12 @@ export const pages: Routes = async (app) => {
     '/settings/saves/:gameId/:key/restore',
     {
       ...signedIn,
-      schema: { params: Params, body: Type.Object({ version: Type.String({ pattern: '^[1-9][0-9]{0,9}$' }) }) },
+      schema: {
+        params: Params,
+        body: Type.Object({
+          version: Type.String({ pattern: '^[1-9][0-9]{0,9}$', advice: 'Use the number of a version.' }),
+        }),
+      },
     },
     async (request, reply) => {
       const { gameId, key } = request.params

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { Forbidden, MissingScope } from '../../../core/errors.ts'
+import { Forbidden, missingScopes } from '../../../core/errors.ts'
 import { callerOf } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import type { SaveOwner } from '../save-rows.ts'
@@ -34,10 +34,6 @@ async function identify(app: FastifyInstance, request: FastifyRequest): Promise<
   const { playerId, clientId, scopes } = callerOf(request)
   const game = clientId === undefined ? null : await app.games.byClient(clientId)
   if (!game) throw new Forbidden('Saves belong to a game, and the application of this token is none.')
-  if (scopes !== 'all' && !scopes.has(SCOPE) && !game.hosted) {
-    throw new MissingScope(SCOPE).with({
-      headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${SCOPE}"` },
-    })
-  }
+  if (scopes !== 'all' && !scopes.has(SCOPE) && !game.hosted) throw missingScopes([SCOPE])
   return { gameId: app.games.mustPlay(playerId, game).id, playerId }
 }

@@ -49,7 +49,8 @@ export const ownerPages: Routes = async (app) => {
     app.games.mustMake(callerOf(request).playerId, (request.params as { slug: string }).slug)
   const pathOf = ({ slug }: { slug: string }) => `/games/${slug}/scores`
 
-  app.get('/games/:slug/scores', { ...own, schema: { params: Slug, querystring: Query } }, async (request, reply) => {
+  const Done = Type.Object({ done: Query.properties.done })
+  app.get('/games/:slug/scores', { ...own, schema: { params: Slug, querystring: Done } }, async (request, reply) => {
     const game = await gameOf(request)
     const found = await boards.list(game.id)
     const totals = await Promise.all(

@@ -52,6 +52,7 @@ const RULES: Record<string, AuthRule> = {
   session: 'session',
   'any-token': 'any-token',
   scoped: { scope: 'notes:write' },
+  'twice-scoped': { scope: 'notes:write', also: ['notes:send'] },
   'scoped-or-session': { scope: 'notes:write', accepts: ['session', 'api-token'] },
   oauth: { accepts: ['oauth-token'] },
   'oauth-scoped': { scope: 'profile', accepts: ['oauth-token'] },
@@ -131,10 +132,11 @@ t.test('each rule takes the kinds that it names and no other', async (t) => {
   const session = is('session/ben')
   const outcomes: [rule: string, nobody: object, cookie: object, api: object, cli: object, oauth: object][] = [
     ['none', is(null), is(null), is(null), is(null), is(null)],
-    ['optional', is(null), session, api, cli, WRONG_KIND],
+    ['optional', is(null), session, api, cli, is(null)],
     ['session', SIGN_IN, session, WRONG_KIND, WRONG_KIND, WRONG_KIND],
     ['any-token', SIGN_IN, SIGN_IN, api, cli, WRONG_KIND],
     ['scoped', SIGN_IN, SIGN_IN, api, cli, WRONG_KIND],
+    ['twice-scoped', SIGN_IN, SIGN_IN, api, cli, WRONG_KIND],
     ['scoped-or-session', SIGN_IN, session, api, WRONG_KIND, WRONG_KIND],
     ['oauth', SIGN_IN, SIGN_IN, WRONG_KIND, WRONG_KIND, oauth],
     ['oauth-scoped', SIGN_IN, SIGN_IN, WRONG_KIND, WRONG_KIND, oauth],
@@ -158,9 +160,12 @@ t.test('an Authorization header decides alone', async (t) => {
   t.match(await ask('/optional', { ...cookie, ...bearer('api-token') }), is('api-token/ann'))
   t.match(await ask('/session', { ...cookie, ...bearer('api-token') }), WRONG_KIND, 'a good cookie does not help')
   for (const authorization of ['Bearer nonsense', '', 'Bearer', 'Bearer a b', 'Bearer ä']) {
-    for (const rule of ['optional', 'session', 'any-token', 'scoped-or-session']) {
+    for (const rule of ['session', 'any-token', 'scoped-or-session']) {
       t.match(await ask(`/${rule}`, { ...cookie, authorization }), BAD_TOKEN, `${rule}: ${authorization}`)
     }
+    t.match(await ask('/optional', { ...cookie, authorization }), is(null), `no token, and no cookie: ${authorization}`)
+    const change = await ask('/optional', { ...cookie, ...own, authorization }, { method: 'POST' })
+    t.match(change, BAD_TOKEN, `but no change of nobody: ${authorization}`)
     t.match(await ask('/none', { ...cookie, authorization }), is(null), 'nobody looks where nothing is asked')
   }
 })
@@ -218,6 +223,39 @@ t.test('a token needs the scope; sessions and CLI tokens have every one', async 
   t.match(await ask('/scoped', bearer('cli-token')), is('cli-token/ann'))
   t.match(await ask('/oauth-scoped', bearer('oauth-token', ['email'])), { status: 403 })
   t.match(await ask('/oauth-scoped', bearer('oauth-token', ['profile'])), is('oauth-token/ann'))
+})
+
+t.test('a refusal names what the address takes, and all scopes that a token is missing', async (t) => {
+  const { ask, bearer, cookie } = await start(t)
+  const says = async (rule: string, headers: Record<string, string>, message: string) =>
+    t.equal((await ask(`/${rule}`, headers)).body.error.message, message)
+  await says('session', {}, 'This address takes a browser session: sign in first.')
+  await says('scoped', {}, 'This address takes an API token: send `Authorization: Bearer svc_api_…`.')
+  await says('oauth', {}, 'This address takes an OAuth access token: send `Authorization: Bearer …`.')
+  await says(
+    'scoped-or-session',
+    {},
+    'This address takes an API token or a browser session: send `Authorization: Bearer svc_api_…`, or sign in.',
+  )
+  await says(
+    'any-token',
+    { authorization: 'Bearer nonsense' },
+    'This token is not valid: it may be mistyped, revoked or expired. This address takes an API token.',
+  )
+  await says('session', bearer('api-token'), 'This address takes a browser session, not an API token.')
+  await says('scoped', bearer('oauth-token'), 'This address takes an API token, not an OAuth access token.')
+  await says('oauth', bearer('cli-token'), 'This address takes an OAuth access token, not a CLI token.')
+  await says(
+    'twice-scoped',
+    bearer('api-token', ['notes:read']),
+    'API token is missing the notes:write scope and the notes:send scope.',
+  )
+  await says('twice-scoped', bearer('api-token', ['notes:write']), 'API token is missing the notes:send scope.')
+  t.equal(
+    (await ask('/twice-scoped', bearer('api-token', ['notes:write']))).challenge,
+    'Bearer error="insufficient_scope", scope="notes:send"',
+  )
+  t.match(await ask('/twice-scoped', cookie), { status: 401 })
 })
 
 t.test('who is calling is settled before the body is looked at', async (t) => {

@@ -248,8 +248,10 @@ t.test('a game is named by its owner, or by the token that a player lent it', as
   const other = await platform.program(await platform.signUp())
   const usage = () => platform.app.db.query('select game_id, credits from ai_generations order by id', [])
   t.match(await program.post('/api/ai/generate', { ...text, gameId: game.slug }), { status: 200 })
-  t.match(await other.post('/api/ai/generate', { ...text, gameId: game.id }), { status: 404 })
-  t.match(await program.post('/api/ai/generate', { ...text, gameId: 'no-such-game' }), { status: 404 })
+  const refused = { status: 400, body: { error: { code: 'invalid_request', details: [{ path: 'gameId' }] } } }
+  t.match(await other.post('/api/ai/generate', { ...text, gameId: game.id }), refused)
+  for (const gameId of ['no-such-game', '', 'gam_', "'", '\u{1F600}', 'gam_00000000000000000000000000', 'GAM'])
+    t.match(await program.post('/api/ai/generate', { ...text, gameId }), refused, JSON.stringify(gameId))
   t.same(await usage(), [{ game_id: game.id, credits: 1 }])
 })
 

@@ -171,7 +171,7 @@ t.test('sign-in of coding assistants', async (t) => {
       '/api/ai/credits',
       '/api/saves',
       '/api/cli/whoami',
-      '/api/assets',
+      '/api/assets?owner=me',
     ]) {
       t.match((await assistant.get(path)).status, /40[13]/, path)
     }

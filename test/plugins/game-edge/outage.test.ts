@@ -30,6 +30,7 @@ t.test('public games are served while the database is away', needsPostgres, asyn
   t.match(await get(open, '/'), { status: 200, text: 'one' }, 'a minute later')
   t.match(await program.patch(`/api/games/${open.id}`, { title: 'Two' }), {
     status: 503,
+    headers: { 'retry-after': '5' },
     body: { error: { code: 'database_unavailable' } },
   })
 

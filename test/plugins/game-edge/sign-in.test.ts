@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { gamePath } from '../../../plugins/game-edge/sign-in/game-path.ts'
 import { type Client, type PlatformOptions, startPlatform } from '../../kit/platform.ts'
 import { HOSTILE_PATHS, SAFE_PATHS } from '../../kit/return-paths.ts'
+import { deploy } from './kit.ts'
 
 async function withGame(t: Test, options: PlatformOptions = {}) {
   const platform = await startPlatform(t, options)
@@ -72,6 +73,54 @@ t.test('a player signs in to a game and out again', async (t) => {
   const link = await player.get('/auth/service/logout?returnTo=/bye', { host, headers: { accept: 'text/html' } })
   t.match(link, { status: 303, headers: { location: /^\/bye$/ } })
   t.strictSame((await player.get('/auth/service/session', { host })).body, { signedIn: false })
+})
+
+t.test('a build of a game that lives elsewhere signs players in at its own address here', async (t) => {
+  const platform = await startPlatform(t)
+  const owner = await platform.signUp()
+  const url = 'https://pong.example/play/'
+  const game = await platform.game(owner, { url })
+  const program = await platform.program(owner)
+  const host = platform.gameHost(game.slug)
+  const served = `http://${host}/auth/service/callback`
+  const own = ['https://pong.example/auth/service/callback', 'https://pong.example/play/auth/service/callback']
+  const app = async () =>
+    (await program.get('/api/oauth/apps')).body.apps.find((one: { clientId: string }) => one.clientId === game.clientId)
+  t.match(await app(), { homepageUrl: url, redirectUris: own })
+  t.equal((await app()).redirectUris.length, 2, 'nothing is served here yet')
+
+  await deploy(platform, program, game.id, { 'index.html': '<h1>Pong</h1>' })
+  t.strictSame((await app()).redirectUris, [...own, served])
+  t.equal((await app()).homepageUrl, url)
+  const player = await platform.signUp({ name: 'Ada' })
+  t.match(await signIn(player, host, '/auth/service/start?returnTo=/level'), {
+    status: 302,
+    headers: { location: '/level' },
+  })
+  t.match((await player.get('/auth/service/session', { host })).body, { signedIn: true, user: { name: 'Ada' } })
+
+  const authorize = async (redirectUri: string, clientId = game.clientId) => {
+    const query = {
+      response_type: 'code',
+      client_id: clientId,
+      redirect_uri: redirectUri,
+      scope: 'profile',
+      state: 'x',
+    }
+    return player.get(`/oauth/authorize?${new URLSearchParams(query)}`)
+  }
+  t.match(await authorize(own[1] as string), { status: 200, text: /Allow/ }, 'its own server has to ask')
+  const other = await platform.game(owner, { title: 'Other' })
+  const stranger = await authorize(`http://${platform.gameHost(other.slug)}/auth/service/callback`)
+  t.equal(stranger.status, 400, 'no address of another game')
+
+  const { id } = await app()
+  const changed = await program.patch(`/api/oauth/apps/${id}`, { redirectUris: [served, own[1] as string] })
+  t.match(changed, { status: 200, body: { redirectUris: [own[1], served] } }, 'the one served here is not stored')
+  t.match(await program.patch(`/api/oauth/apps/${id}`, { homepageUrl: 'https://pong.example/' }), { status: 200 })
+  await program.patch(`/api/games/${game.id}`, { url: null })
+  t.match(await app(), { homepageUrl: `http://${host}` })
+  t.equal((await app()).redirectUris.filter((uri: string) => uri === served).length, 1)
 })
 
 t.test('cookies have the form that the browser keeps', async (t) => {

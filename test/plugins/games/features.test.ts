@@ -41,9 +41,9 @@ t.test('features are set and changed one by one, and what is no feature is refus
     [{ languages: ['de-1901-1901'] }, /^“de-1901-1901” is not a language tag/],
     [{ languages: ['en-x-private'] }, /^“en-x-private” is not a language tag/],
     [{ languages: ['sl-Latn-SI-rozaj-biske-1994'] }, /is not a language tag/],
-    [{ languages: ['x'.repeat(101)] }, /features\.languages\.0 must NOT have more than 100 characters/],
+    [{ languages: ['x'.repeat(101)] }, /features\.languages\.0 must have at most 100 characters/],
     [{ input: ['touch'] }, /features\.input is not a known field/],
-    [{ inputs: 'touch' }, /features\.inputs must be array/],
+    [{ inputs: 'touch' }, /features\.inputs must be a list/],
   ]
   for (const [features, message] of refused)
     for (const answer of [

@@ -249,3 +249,51 @@ t.test('the prompt for coding assistants and the page Integrate know what the pl
   const { text } = await owner.get('/games/pong/integrate')
   t.match(text, /Saves[\s\S]*saves\.get\([\s\S]*Scores[\s\S]*board\([\s\S]*Assets[\s\S]*__service\/assets/)
 })
+
+t.test('an address that a game cannot have is refused under its name, with what is wrong with it', async (t) => {
+  const platform = await startPlatform(t)
+  const owner = await platform.signUp()
+  const program = await platform.program(owner)
+  const game = await platform.game(owner)
+  for (const [url, says] of [
+    ['game.example', /whole web address/],
+    ['', /whole web address/],
+    ['ftp://game.example', /begin with https/],
+    ['javascript:alert(1)', /begin with https/],
+    ['https://ada:secret@game.example', /user name or password/],
+    [`https://game.example/${'x'.repeat(2000)}`, /2000/],
+    ['https://*.game.example', /wildcard/],
+  ] as const) {
+    for (const answer of [
+      await program.post('/api/games', { title: 'A', description: '', url }),
+      await program.patch(`/api/games/${game.id}`, { url }),
+    ]) {
+      t.match(answer, { status: 400, body: { error: { code: 'invalid_request', message: says } } }, url)
+      t.match(answer.body.error.details, [{ path: 'url', message: says }], url)
+      t.equal(answer.body.error.details.length, 1, url)
+    }
+  }
+})
+
+t.test('no room is for more players than the server admits', async (t) => {
+  const platform = await startPlatform(t, { config: { limits: { roomPlayers: 50 } } })
+  const owner = await platform.signUp()
+  const program = await platform.program(owner)
+  const game = await platform.game(owner)
+  const rooms = (maxPlayersPerRoom: number) => ({ settings: { multiplayer: { maxPlayersPerRoom } } })
+  const path = `/api/games/${game.id}`
+  const refused = {
+    status: 400,
+    body: {
+      error: {
+        message: 'A room on this server has at most 50 players (limits.roomPlayers).',
+        details: [{ path: 'settings.multiplayer.maxPlayersPerRoom' }],
+      },
+    },
+  }
+  t.match(await program.patch(path, rooms(51)), refused)
+  t.match(await program.post('/api/games', { title: 'A', description: '', ...rooms(51) }), refused)
+  t.equal((await program.patch(path, rooms(100))).status, 200, 'what it has already, from before the server said so')
+  t.match(await program.patch(path, rooms(50)), { status: 200, body: rooms(50) })
+  t.match(await program.patch(path, rooms(100)), refused)
+})

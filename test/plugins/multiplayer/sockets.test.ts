@@ -205,7 +205,7 @@ t.test('a slow reader is let go with 1013, and does not hold memory', async (t) 
 
 t.test('guests come in when the game says so', async (t) => {
   const limits = { roomPlayers: 7, roomGuestSocketsPerAddress: 2 }
-  const { platform, host } = await withPlayers(t, { guests: true, maxPlayersPerRoom: 1000 }, { config: { limits } })
+  const { platform, host } = await withPlayers(t, { guests: true }, { config: { limits } })
   const headers = { host, origin: `http://${host}` }
   const guest = new RoomSocket(t, platform, '/mp/rooms/lobby', headers)
   const players = [{ sub: /^guest_/, name: /^Guest / }]

@@ -201,7 +201,7 @@ POST   /mcp                                            415  401  415  415  415  
 # API: AI and credits
 GET    /api/ai/credits                                 200  401  200  200  200  200  200  200  200  200
 POST   /api/ai/generate                                400  401  400  400  400  400  400  400  400  400
-POST   /api/payments/checkout                          400  401  400  400  400  400  400  400  400  400
+POST   /api/payments/checkout                          503  401  503  503  503  503  503  503  503  503
 GET    /api/payments/packs                             200  200  200  200  200  200  200  200  200  200
 GET    /api/payments/purchases/:purchaseId             404  401  404  404  404  404  404  404  404  404
 POST   /api/payments/webhook                           400  400  400  400  400  400  400  400  400  400

@@ -14,9 +14,14 @@ export const unset = {
   'Errors / 503 billing_not_configured': async (t: Test) => {
     const platform = await startPlatform(t)
     const player = await platform.signUp()
-    t.match(await player.post('/api/payments/checkout', { packId: 'small' }), {
-      status: 503,
-      body: { error: { code: 'billing_not_configured', message: String } },
-    })
+    for (const body of [{ packId: 'small' }, {}, undefined, { packId: 7 }, { other: 'x' }, '{']) {
+      const headers = { 'content-type': 'application/json' }
+      t.match(
+        await player.post('/api/payments/checkout', body, { headers }),
+        { status: 503, body: { error: { code: 'billing_not_configured', message: String } } },
+        JSON.stringify(body),
+      )
+    }
+    t.equal((await platform.stranger.post('/api/payments/checkout', {})).status, 401, 'but a session comes first')
   },
 }
