@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -116,7 +116,21 @@ t.test('what cannot be backed up or restored is one sentence', async (t) => {
   t.notOk(existsSync(join(cwd, 'copy.tar')))
   writeFileSync(join(cwd, 'no.tar'), 'not a backup')
   t.match(await run(t, ['restore', 'no.tar'], { cwd }), { code: 1, stderr: /^[^\n]+\n$/ })
-  t.notOk(existsSync(join(cwd, 'data')))
+  symlinkSync('nowhere', join(cwd, 'link'))
+  const refused: [string[], RegExp][] = [
+    [['gone.tar'], /^There is no file gone\.tar; name one that `gameyard backup` wrote\.\n$/],
+    [['link'], /^link is a link that leads nowhere; name one that `gameyard backup` wrote\.\n$/],
+    [['.'], /^\. is a folder, and no backup; name one that `gameyard backup` wrote\.\n$/],
+    [['no.tar', '--data', 'link'], /^\S+\/link is a link that leads nowhere; create the folder that it names\.\n$/],
+    [
+      ['no.tar', '--data', 'link/data'],
+      /^The folder \S+\/link can't be made \(it is a link that leads nowhere\): [^\n]+\n$/,
+    ],
+    [['no.tar', '--data', 'no.tar/data'], /^The folder \S+\/no\.tar can't be made \(a file is in the way\): [^\n]+\n$/],
+  ]
+  for (const [words, stderr] of refused)
+    t.match(await run(t, ['restore', ...words], { cwd }), { code: 1, stderr }, words.join(' '))
+  t.same(readdirSync(cwd).sort(), ['link', 'no.tar'], 'nothing is made')
   await inFull(t)?.test('and a command without its argument is wrong usage', async (t) => {
     t.equal((await run(t, ['backup'], { cwd })).code, 2)
   })

@@ -1,5 +1,5 @@
 // `gameyard move` of a platform that serves, into PostgreSQL and a bucket, and back while it does not run.
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -132,6 +132,8 @@ t.test('a platform that serves is moved, and no confirmed write is lost', needsP
     return Object.fromEntries(found.filter(([name]) => name !== 'schema_migrations'))
   }
   t.same(names('back/gameyard.db'), names('data/gameyard.db'), 'the same rows as before')
+  const made = ['cluster', 'cluster/keys', 'back', 'back/blobs', 'back/keys']
+  for (const path of made) t.equal(statSync(join(folder, path)).mode & 0o077, 0, `${path} is for its user alone`)
 })
 
 t.test('what cannot be moved ends with one sentence', async (t) => {

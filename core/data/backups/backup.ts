@@ -6,8 +6,9 @@ import { pipeline } from 'node:stream/promises'
 import type { Config } from '../../config.ts'
 import type { DatabaseDriver } from '../database.ts'
 import { syncFolder } from '../durability/fsync.ts'
+import { makeFolder, notWritable } from '../folders/make-folder.ts'
 import { Keys } from '../keys.ts'
-import { Archive, BackupError, eachMember, type Member, verifiedMembers } from './archive.ts'
+import { Archive, BackupError, eachMember, type Member, mustBeReadable, verifiedMembers } from './archive.ts'
 import { RestoreFolder } from './restore-folder.ts'
 import { describePlatform, readSourcePlatform, type SourcePlatform } from './source-platform.ts'
 
@@ -67,7 +68,7 @@ export async function writeBackup(
   const target = resolve(file)
   if (await exists(target)) throw new BackupError(`${target} exists; choose another name.`)
   const work = await mkdtemp(`${target}-`).catch((error: NodeJS.ErrnoException) => {
-    throw new BackupError(`${dirname(target)} can't be written to (${error.code}).`)
+    throw new BackupError(`${notWritable(dirname(target), error)}: make it writable, or name another place.`)
   })
   try {
     const about = config ? await describePlatform(config) : null
@@ -157,6 +158,7 @@ export async function restoreBackup(
   file: string,
   { dataDir, openStorage, databaseFile = DATABASE, secret, intoServer, ready }: RestoreTarget,
 ): Promise<BackupSummary> {
+  await mustBeReadable(file)
   const place = await RestoreFolder.open(dataDir)
   try {
     const { members, about } = await verifiedMembers(file, isOurs)
@@ -218,7 +220,7 @@ async function extract(
 ): Promise<void> {
   let index = 0
   await mkdir(join(folder, KEYS), { mode: 0o700 })
-  await mkdir(dirname(join(folder, database)), { recursive: true, mode: 0o700 })
+  await makeFolder(dirname(join(folder, database)))
   await eachMember(file, async (name, size, content) => {
     const expected = members[index++]
     if (!expected) return content.resume()

@@ -1,9 +1,10 @@
-import { access, mkdir, readdir, rename, rm, statfs } from 'node:fs/promises'
+import { access, readdir, rename, rm, statfs } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { Clock } from '../../clock.ts'
 import { StartupError } from '../../errors.ts'
 import type { DatabaseDriver } from '../database.ts'
 import { syncFile, syncFolder } from '../durability/fsync.ts'
+import { makeFolder } from '../folders/make-folder.ts'
 import { lastVersion } from '../program-versions.ts'
 
 /** Number of the latest copies to keep. */
@@ -47,7 +48,7 @@ export async function backUpBeforeMigration({
     return null
   }
   const folder = join(dataDir, 'backups')
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await makeFolder(folder)
   await removePartial(folder)
   const trouble = await missingRoom(driver, dataDir)
   if (trouble !== null) throw new StartupError(`T${trouble.slice(1)}. Make room there; nothing was changed.`)
@@ -113,7 +114,7 @@ export async function restoreDatabaseCopy(
   if (damage !== null) throw new StartupError(`${copy} is no database to go back to (${damage}). Nothing was changed.`)
   const time = clock.now().toISOString().slice(0, 19).replace(/[-:]/g, '')
   const aside = join(dataDir, 'backups', `replaced-${time}Z.db`)
-  await mkdir(join(dataDir, 'backups'), { recursive: true, mode: 0o700 })
+  await makeFolder(join(dataDir, 'backups'))
   // The whole copy is complete before the first rename.
   const ready = `${database}.restored`
   await copyDatabase(copy, ready)

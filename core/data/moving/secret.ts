@@ -1,5 +1,6 @@
-import { access, constants, copyFile, mkdir, readdir } from 'node:fs/promises'
+import { access, constants, copyFile, readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { makeFolder } from '../folders/make-folder.ts'
 import { Keys } from '../keys.ts'
 import { MoveError } from './errors.ts'
 
@@ -38,7 +39,7 @@ export async function moveKeys(source: KeyPlace, target: KeyPlace): Promise<stri
 }
 
 async function copyKeys(from: string, to: string): Promise<void> {
-  await mkdir(to, { recursive: true, mode: 0o700 })
+  await makeFolder(to)
   for (const name of await readdir(from).catch(() => []))
     if (/^[A-Za-z0-9_.-]+$/.test(name))
       await copyFile(join(from, name), join(to, name), constants.COPYFILE_EXCL).catch(

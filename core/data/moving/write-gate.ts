@@ -1,9 +1,10 @@
 import { type FSWatcher, watch } from 'node:fs'
-import { mkdir, rm, stat } from 'node:fs/promises'
+import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Bus } from '../../events.ts'
 import type { Database } from '../database.ts'
+import { makeFolder } from '../folders/make-folder.ts'
 import {
   ANSWER_CHANNEL,
   answerInFolder,
@@ -78,7 +79,7 @@ export class WriteGate {
   }
 
   async #watchFolder(): Promise<void> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
+    await makeFolder(this.#folder)
     const look = async () => {
       const request = await readRequest(this.#folder)
       const { node } = this.#parts

@@ -1,7 +1,8 @@
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bus } from '../../events.ts'
+import { makeFolder } from '../folders/make-folder.ts'
 
 /** What a move asks of the processes that use its source. */
 export interface StopRequest {
@@ -144,7 +145,7 @@ export class FolderChannel implements StopChannel {
   }
 
   async send(request: StopRequest): Promise<void> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
+    await makeFolder(this.#folder)
     await writeJson(join(this.#folder, REQUEST), request)
   }
 
