@@ -53,6 +53,22 @@ t.test('a backup of a running platform is restored into a new folder, and runs',
   t.ok(tables('data').length > 0)
   t.strictSame(tables('again'), tables('data'))
 
+  const newer = new DatabaseSync(join(cwd, 'data/gameyard.db'))
+  newer.exec("insert into schema_migrations (name, applied_at) values ('2999_01_01_later', 0)")
+  newer.close()
+  const unknown =
+    /holds the migration 2999_01_01_later, which this program doesn't know\. Start that version, [^\n]*\n$/
+  t.match(await run(t, ['backup', 'newer.tar'], { cwd }), { code: 0 })
+  t.match(await run(t, ['restore', 'newer.tar', '--data', 'newer'], { cwd }), { code: 1, stderr: unknown })
+  const back = ['restore', '--database', 'data/gameyard.db', '--data', 'again']
+  t.match(await run(t, back, { cwd }), { code: 1, stderr: unknown })
+  t.same(readdirSync(cwd).sort(), ['again', 'copy.tar', 'data', 'newer.tar'], 'nothing is restored')
+  t.same(
+    readdirSync(join(cwd, 'again')).filter((name) => /restored|backups/.test(name)),
+    [],
+    'and nothing is replaced',
+  )
+
   const revived = start(t, ['serve', '--port', '0', '--data', 'again'], { cwd })
   await revived.says('"ready"')
 })

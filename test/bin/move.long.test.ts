@@ -1,5 +1,5 @@
 // `gameyard move` of a platform that serves, into PostgreSQL and a bucket, and back while it does not run.
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -90,6 +90,12 @@ t.test('a platform that serves is moved, and no confirmed write is lost', needsP
     code: 1,
     stderr: /The source keeps it in its data folder: give the target secret: "base64:…"/,
   })
+  writeFileSync(join(folder, 'cluster.yaml'), stringify(target))
+  t.match(await run(t, ['move', '--to', 'cluster.yaml'], { cwd: folder }), {
+    code: 1,
+    stderr: /share the target's database, so it needs the secret\. The source keeps .*: base64 -w0 \S+keys\/secret\n$/,
+  })
+  t.notOk(existsSync(join(folder, 'cluster/keys')), 'nothing is copied')
   const secret = `base64:${readFileSync(join(folder, 'data/keys/secret')).toString('base64')}`
   writeFileSync(join(folder, 'cluster.yaml'), stringify({ ...target, secret }))
 

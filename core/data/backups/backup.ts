@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Config } from '../../config.ts'
 import type { DatabaseDriver } from '../database.ts'
-import { syncFolder } from '../durability/fsync.ts'
+import { syncFile, syncFolder } from '../durability/fsync.ts'
 import { makeFolder, notWritable } from '../folders/make-folder.ts'
 import { Keys } from '../keys.ts'
 import { Archive, BackupError, eachMember, type Member, mustBeReadable, verifiedMembers } from './archive.ts'
@@ -132,6 +132,8 @@ export interface RestoreTarget {
   openStorage: (dataDir: string) => Promise<BlobTarget>
   /** Path of the database in the data folder, by default `gameyard.db`. */
   databaseFile?: string
+  /** Called with the restored database file; rejects when the platform would not start on it. */
+  checkDatabase?: (file: string) => Promise<void>
   /** The secret of the configuration, if it has one. */
   secret?: string | undefined
   /**
@@ -156,12 +158,13 @@ export interface RestoreTarget {
  */
 export async function restoreBackup(
   file: string,
-  { dataDir, openStorage, databaseFile = DATABASE, secret, intoServer, ready }: RestoreTarget,
+  { dataDir, openStorage, databaseFile = DATABASE, checkDatabase, secret, intoServer, ready }: RestoreTarget,
 ): Promise<BackupSummary> {
   await mustBeReadable(file)
   const place = await RestoreFolder.open(dataDir)
   try {
     const { members, about } = await verifiedMembers(file, isOurs)
+    if (intoServer && secret === undefined) throw lackingSecret(file, members)
     const source = readSourcePlatform(about)
     const work = place.folder
     const database = relative(work, resolve(work, databaseFile))
@@ -175,6 +178,8 @@ export async function restoreBackup(
       await storage.close()
     }
     if (source) await refuseOtherSecret(source, { dataDir: work, secret })
+    await checkDatabase?.(join(work, database))
+    await syncFile(join(work, database))
     const server = await intoServer?.(join(work, database), work)
     try {
       if (server) await rm(join(work, database))
@@ -209,6 +214,17 @@ async function refuseOtherSecret(
     place.secret === undefined
       ? 'The platform of this backup had a `secret` in its configuration: give this machine the same one. Nothing was restored.'
       : 'The `secret` of this configuration is not that of the platform that was backed up: give it the same one, or leave it out if that had none. Nothing was restored.',
+  )
+}
+
+/** Each machine that shares a database needs the secret. A new one would make sessions and signing keys unreadable. */
+function lackingSecret(file: string, members: Member[]): BackupError {
+  const hasFile = members.some(({ name }) => name === `${KEYS}secret`)
+  const where = hasFile
+    ? `secret: "base64:…" with the output of: tar -xOf ${file} ${KEYS}secret | base64 -w0`
+    : 'the same `secret` as there'
+  return new BackupError(
+    `Several machines can share the database of this configuration, so it needs the secret of the platform that was backed up: give it ${where}. Nothing was restored.`,
   )
 }
 

@@ -103,21 +103,34 @@ export async function findDamage(file: string): Promise<string | null> {
  * Replaces a database that no process uses by a copy. The replaced database is kept beside the copies.
  *
  * @param database the file that the platform uses
+ * @param check called with a file that has the content of the copy, before anything is replaced; rejects to refuse it
  * @returns the new path of the replaced database; null when there was none
  * @throws StartupError when the copy is damaged
  */
 export async function restoreDatabaseCopy(
   copy: string,
-  { database, dataDir, clock }: { database: string; dataDir: string; clock: Clock },
+  {
+    database,
+    dataDir,
+    clock,
+    check,
+  }: { database: string; dataDir: string; clock: Clock; check?: (file: string) => Promise<void> },
 ): Promise<string | null> {
   const damage = await findDamage(copy).catch(() => 'there is no such file')
   if (damage !== null) throw new StartupError(`${copy} is no database to go back to (${damage}). Nothing was changed.`)
   const time = clock.now().toISOString().slice(0, 19).replace(/[-:]/g, '')
   const aside = join(dataDir, 'backups', `replaced-${time}Z.db`)
-  await makeFolder(join(dataDir, 'backups'))
   // The whole copy is complete before the first rename.
   const ready = `${database}.restored`
   await copyDatabase(copy, ready)
+  try {
+    await check?.(ready)
+    await syncFile(ready)
+  } catch (error) {
+    await rm(ready, { force: true })
+    throw error
+  }
+  await makeFolder(join(dataDir, 'backups'))
   await foldLog(database)
   let replaced = false
   // The write-ahead log belongs to the database, because it has changes that are not in the file yet.
