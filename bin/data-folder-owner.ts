@@ -36,10 +36,14 @@ export interface OtherOwner {
   readable: boolean
 }
 
-/** Returns whose a data folder is, if this user is neither its owner nor root; null when it does not exist. */
-export async function otherOwnerOf(dataDir: string): Promise<OtherOwner | null> {
+/**
+ * Returns whose a data folder is, if this user is not its owner; null when it does not exist.
+ *
+ * @param rootMay whether root may run the command as well
+ */
+export async function otherOwnerOf(dataDir: string, rootMay = true): Promise<OtherOwner | null> {
   const uid = process.getuid?.()
-  if (uid === undefined || uid === 0) return null
+  if (uid === undefined || (uid === 0 && rootMay)) return null
   const found = await stat(dataDir).catch((error: NodeJS.ErrnoException) => error)
   if (found instanceof Error) {
     if (found.code !== 'EACCES') return null
@@ -56,7 +60,7 @@ export async function otherOwnerOf(dataDir: string): Promise<OtherOwner | null> 
   const hint =
     found.uid === 0
       ? `Run it as root: sudo gameyard … Or, if the platform runs as ${me}: sudo chown -R ${me}: ${dataDir}`
-      : `Run it as that user: sudo -u ${/^\d/.test(owner) ? `'#${owner}'` : owner} gameyard … Root may run it as well.`
+      : `Run it as that user: sudo -u ${/^\d/.test(owner) ? `'#${owner}'` : owner} gameyard …${rootMay ? ' Root may run it as well.' : ''}`
   return { message, hint, readable }
 }
 
@@ -68,6 +72,16 @@ export async function otherOwnerOf(dataDir: string): Promise<OtherOwner | null> 
 export async function mustReadData(dataDir: string): Promise<void> {
   const other = await otherOwnerOf(dataDir)
   if (other && !other.readable) throw new StartupError(`${other.message}. ${other.hint}`)
+}
+
+/**
+ * Refuses a command of another user, root included, whose files the platform could not read.
+ *
+ * @throws StartupError
+ */
+export async function mustOwnData(dataDir: string): Promise<void> {
+  const other = await otherOwnerOf(dataDir, false)
+  if (other) throw new StartupError(`${other.message}. ${other.hint}`)
 }
 
 /** Returns the name of a user, or the number of one without a name. */

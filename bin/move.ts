@@ -16,7 +16,7 @@ import { StartupError } from '../core/errors.ts'
 import type { Bus } from '../core/events.ts'
 import { createLog } from '../core/observe/log.ts'
 import type { Storage } from '../drivers/storage/interface.ts'
-import { mustReadData } from './data-folder-owner.ts'
+import { mustOwnData } from './data-folder-owner.ts'
 import { moveProgress } from './move-progress.ts'
 import { openDriver } from './open-driver.ts'
 import { type ConfigOptions, loadProgramConfig, loadTargetConfig } from './options.ts'
@@ -40,7 +40,8 @@ export async function movePlatform(options: ConfigOptions, to: string): Promise<
   const from = await loadProgramConfig(options)
   const into = await loadTargetConfig(to)
   const { dataDir } = from.config
-  await mustReadData(dataDir)
+  // The processes read its requests in the data folder, and start on what it makes for the target.
+  await mustOwnData(dataDir)
   await access(dataDir).catch(() => {
     throw new StartupError(`There is no data folder ${dataDir} to move; name another with --data or --config.`)
   })

@@ -24,12 +24,17 @@ t.test('a user who may not read the data folder learns whose it is', { skip }, a
   chmodSync(data, 0o700)
   const command = [...SOMEBODY, ...GAMEYARD]
   const whose =
-    /^\S+\/data belongs to nobody, and this command runs as \S+\. Run it as that user: sudo -u nobody gameyard … [^\n]*\n$/m
+    /^\S+\/data belongs to nobody, and this command runs as \S+\. Run it as that user: sudo -u nobody gameyard …[^\n]*\n$/m
   for (const words of [
     ['backup', 'copy.tar'],
     ['move', '--to', 'target.yaml'],
   ])
     t.match(await run(t, words, { cwd, command }), { code: 1, stderr: whose }, words.join(' '))
+  t.match(
+    await run(t, ['move', '--to', 'target.yaml'], { cwd }),
+    { code: 1, stderr: /data belongs to 10001, and this command runs as root\. .*: sudo -u '#10001' gameyard …\n$/ },
+    'the service could not read what root makes',
+  )
   t.same(readdirSync(cwd).sort(), ['data', 'gameyard.yaml', 'target.yaml'])
 
   const doctor = await run(t, ['doctor', '--json'], { cwd, command })
