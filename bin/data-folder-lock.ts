@@ -16,6 +16,8 @@ export interface TakenPlaces {
   /** Ports to listen on. */
   ports: number[]
   shutdownSeconds: number
+  /** The number of processes; absent for one that serves alone. */
+  count?: number
 }
 
 /**
@@ -26,11 +28,12 @@ export interface TakenPlaces {
  * @throws StartupError
  */
 export async function takeDataFolder(places: TakenPlaces, warn: (message: string) => void): Promise<DataLock> {
-  const { dataDir, address, host } = places
+  const { dataDir, address, host, count } = places
   const ports = places.ports.filter((port) => port !== 0)
   const checkPorts = () => Promise.all(ports.map((port) => tryListening(host, port)))
   if (!existsSync(dataDir)) await checkPorts()
-  const lock = await DataLock.acquire(dataDir, { address, clock: systemClock, warn })
+  const processes = count === undefined ? {} : { processes: count }
+  const lock = await DataLock.acquire(dataDir, { address, ...processes, clock: systemClock, warn })
   try {
     await waitForRemains(places)
     await checkPorts()

@@ -8,7 +8,7 @@ import type { LoadedConfig } from '../config/load.ts'
 import { processCount } from '../config/processes.ts'
 import { schemaOf } from '../core/boot/database.ts'
 import { systemClock } from '../core/clock.ts'
-import { DataLock } from '../core/data/data-lock.ts'
+import { DataLock, readHolder } from '../core/data/data-lock.ts'
 import type { DatabaseDriver } from '../core/data/database.ts'
 import { type MoveSummary, move, type Place, type WriteStop } from '../core/data/moving/move.ts'
 import { BusChannel, FolderChannel, StopSender } from '../core/data/moving/write-stop.ts'
@@ -16,6 +16,7 @@ import { StartupError } from '../core/errors.ts'
 import type { Bus } from '../core/events.ts'
 import { createLog } from '../core/observe/log.ts'
 import type { Storage } from '../drivers/storage/interface.ts'
+import { mustOwnData } from './data-folder-owner.ts'
 import { moveProgress } from './move-progress.ts'
 import { openDriver } from './open-driver.ts'
 import { type ConfigOptions, loadProgramConfig, loadTargetConfig } from './options.ts'
@@ -39,6 +40,8 @@ export async function movePlatform(options: ConfigOptions, to: string): Promise<
   const from = await loadProgramConfig(options)
   const into = await loadTargetConfig(to)
   const { dataDir } = from.config
+  // The processes read its requests in the data folder, and start on what it makes for the target.
+  await mustOwnData(dataDir)
   await access(dataDir).catch(() => {
     throw new StartupError(`There is no data folder ${dataDir} to move; name another with --data or --config.`)
   })
@@ -87,8 +90,9 @@ function samePlaces(from: LoadedConfig, into: LoadedConfig, source: OpenedPlace,
 }
 
 /**
- * Keeps the processes of a platform from writing. Processes of one data folder are asked by a file in it, and nodes over
- * their bus. A platform that does not run is kept from starting.
+ * Keeps the processes of a platform from writing. Nodes are asked over their bus, and the processes of one data folder by a
+ * file in it: this command can't know the number that `gameyard serve --processes` was given, and so whether they have a
+ * bus. A platform that does not run is kept from starting.
  */
 class PlatformStop implements WriteStop {
   readonly #loaded: LoadedConfig
@@ -99,7 +103,8 @@ class PlatformStop implements WriteStop {
 
   /** @param shared whether several machines can use the database; if not, all processes have this data folder */
   static async open(loaded: LoadedConfig, shared: boolean): Promise<PlatformStop> {
-    const bus = shared ? await openDriver<Bus>(loaded, 'bus', loaded.config.dataDir) : null
+    const ofNodes = shared && loaded.drivers.bus?.driver.name !== 'ipc'
+    const bus = ofNodes ? await openDriver<Bus>(loaded, 'bus', loaded.config.dataDir) : null
     return new PlatformStop(loaded, bus?.shared ? bus : null)
   }
 
@@ -111,21 +116,36 @@ class PlatformStop implements WriteStop {
     this.#sender = new StopSender(channel, randomBytes(9).toString('base64url'))
   }
 
-  async begin(): Promise<void> {
-    if (!this.#bus && (await this.#takeFolder())) return
+  begin(): Promise<void> {
+    return this.#bus ? this.#stopNodes() : this.#stopFolder()
+  }
+
+  async #stopNodes(): Promise<void> {
     this.#asked = true
-    const expected = processCount(this.#loaded.config, { cores: availableParallelism(), path: process.env.PATH }) ?? 1
+    const { config } = this.#loaded
+    const expected = processCount(config, { cores: availableParallelism(), path: process.env.PATH }) ?? 1
     const { stopped, silent } = await this.#sender.stop(ANSWER_MS, expected)
     refuseSilent(silent)
-    if (stopped > 0 && stopped < expected)
+    if (stopped === 0) console.error('No node has answered, so the platform is taken to be stopped.')
+    else if (stopped < expected)
       console.error(`${stopped} of ${expected} processes have answered; the others are taken to be stopped.`)
-    if (stopped > 0) return
-    if (this.#bus) {
-      console.error('No node has answered, so the platform is taken to be stopped.')
-      return
+  }
+
+  /** Waits as long as a process may still write: until all have answered, however late, or the platform has ended. */
+  async #stopFolder(): Promise<void> {
+    if (await this.#takeFolder()) return
+    this.#asked = true
+    const expected = readHolder(this.#loaded.config.dataDir)?.processes ?? 1
+    const { stopped } = await this.#sender.stop(ANSWER_MS, expected)
+    if (stopped >= expected) return
+    const who = stopped === 0 ? 'The platform does' : `${expected - stopped} of ${expected} processes do`
+    console.error(
+      `${who} not answer: stop it if it hangs. The last step begins when all have answered or it has stopped.`,
+    )
+    while (!(await this.#takeFolder())) {
+      if ((await this.#sender.result()).stopped >= expected) return
+      await sleep(500)
     }
-    console.error('The platform does not answer: stop it now. The last step begins when it has stopped.')
-    while (!(await this.#takeFolder())) await sleep(500)
   }
 
   async cancel(): Promise<void> {
@@ -137,10 +157,24 @@ class PlatformStop implements WriteStop {
     if (!this.#asked) return
     // A node may have started since.
     refuseSilent((await this.#sender.result()).silent)
-    if (!(await this.#sender.complete(ANSWER_MS)))
-      throw new StartupError(
-        'A process that had stopped writing no longer answers: stop every one that hangs, and run the same command again.',
-      )
+    let isTold = false
+    for (;;) {
+      const state = await this.#sender.complete(ANSWER_MS)
+      if (state === 'complete') break
+      if (state === 'lapsed')
+        throw new StartupError(
+          'A process accepts changes again, since it had not heard from this command for 15 seconds: run the same command again.',
+        )
+      if (this.#bus)
+        throw new StartupError(
+          'A process that had stopped writing no longer answers: stop every one that hangs, and run the same command again.',
+        )
+      // It writes no more, as long as the request is repeated. If it ends, it can't start while this has the folder.
+      if (await this.#takeFolder()) return this.cancel()
+      if (!isTold)
+        console.error('A process that has stopped writing does not answer yet: stop the platform if it hangs.')
+      isTold = true
+    }
     this.#asked = false
   }
 

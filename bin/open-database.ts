@@ -1,14 +1,15 @@
-import { access, mkdir } from 'node:fs/promises'
+import { access } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { LoadedConfig } from '../config/load.ts'
 import { openDatabase } from '../core/boot/database.ts'
 import { systemClock } from '../core/clock.ts'
 import { backUpBeforeMigration } from '../core/data/backups/migration-backup.ts'
 import type { Database, DatabaseDriver } from '../core/data/database.ts'
+import { makeFolder } from '../core/data/folders/make-folder.ts'
 import { StartupError } from '../core/errors.ts'
 import { type Bus, Events } from '../core/events.ts'
 import { createLog } from '../core/observe/log.ts'
-import { giveToOwner, ownerOf } from './data-folder-owner.ts'
+import { giveToOwner, mustReadData, ownerOf } from './data-folder-owner.ts'
 import { openDriver } from './open-driver.ts'
 
 /** The parts of a platform that a command uses to change it. */
@@ -28,6 +29,7 @@ export interface OpenedDatabase {
 export async function mustHavePlatform({ config, file }: LoadedConfig): Promise<void> {
   const { dataDir } = config
   const { driver, file: database = '' } = config.database as { driver: string; file?: string }
+  await mustReadData(dataDir)
   await access(driver === 'sqlite' ? resolve(dataDir, database) : dataDir).catch(() => {
     const named = file === null ? '' : `, as ${file} names it`
     throw new StartupError(
@@ -56,7 +58,7 @@ export async function withDatabase(
   const { dataDir } = config
   const owner = ownerOf(dataDir)
   if (make) {
-    await mkdir(dataDir, { recursive: true, mode: 0o700 })
+    await makeFolder(dataDir)
     sayWhose(config)
   } else await mustHavePlatform(loaded)
   const context = { clock: systemClock, log: createLog('warn', process.stderr) }

@@ -1,13 +1,15 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { access, constants, mkdir, readdir, rm, stat } from 'node:fs/promises'
+import { access, constants, readdir, rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import type { FastifyInstance } from 'fastify'
 import { Gauge } from 'prom-client'
 import type { LoadedConfig } from '../config/load.ts'
+import { makeFolder, notWritable } from '../core/data/folders/make-folder.ts'
+import { StartupError } from '../core/errors.ts'
 import type { Storage } from '../drivers/storage/interface.ts'
 import { describeBackup, openDriverOf } from './open-driver.ts'
 
@@ -153,7 +155,7 @@ class Backups {
   async #make(name: string): Promise<{ blobs: number; bytes: number }> {
     const { folder } = this.#place
     const shelf = await this.#place.shelf()
-    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await makeFolder(folder)
     await this.#removeInterrupted(name)
     const file = join(folder, name)
     const [program, ...arguments_] = this.#command(file)
@@ -187,10 +189,12 @@ export const namesOfBackups = (names: string[]): string[] => names.filter((name)
 
 const namesOn = async (shelf: Shelf) => namesOfBackups(await shelf.names())
 
-/** Requires a folder in which this process can write; it is created if it is missing. @throws the system's error */
+/** Requires a folder in which this process can write; it is created if it is missing. @throws StartupError */
 async function mustTakeFiles(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  await access(folder, constants.W_OK)
+  await makeFolder(folder)
+  await access(folder, constants.W_OK).catch((error) => {
+    throw new StartupError(`${notWritable(folder, error)}: give the platform's user the right, or change backup.to.`)
+  })
 }
 
 /** The backup process always writes into `folder`; for a bucket, the file is uploaded from there. */

@@ -271,3 +271,15 @@ t.test('every room of the kernel is known to the rule, and none has more than 20
   }
   t.end()
 })
+
+/** Folders for developers, who share them as they like. */
+const FOR_DEVELOPERS = ['bin/commands/blender.ts', 'bin/commands/new.ts']
+
+t.test('folders of the platform are made by one function, so that only its user can enter them', (t) => {
+  const alone = /mkdir\([^\n]*recursive: true/
+  const found = sources.filter(
+    (file) => /^(bin|core|drivers|plugins)\//.test(file) && alone.test(readFileSync(join(root, file), 'utf8')),
+  )
+  t.same(found.sort(), FOR_DEVELOPERS)
+  t.end()
+})

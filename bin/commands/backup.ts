@@ -27,6 +27,7 @@ async function backup(file: string, options: Options): Promise<void> {
     { writeBackup },
     { isInsideData },
     { WorkingFolder },
+    { notWritable },
     { openDriver, describeBackup },
     { openBackedUpDatabase },
     { mustHavePlatform },
@@ -35,6 +36,7 @@ async function backup(file: string, options: Options): Promise<void> {
     import('../../core/data/backups/backup.ts'),
     import('../../core/data/backups/destination.ts'),
     import('../../core/data/backups/working-folder.ts'),
+    import('../../core/data/folders/make-folder.ts'),
     import('../open-driver.ts'),
     import('../backup-database.ts'),
     import('../open-database.ts'),
@@ -52,7 +54,7 @@ async function backup(file: string, options: Options): Promise<void> {
   const storage = await openDriver<Storage>(loaded, 'storage', dataDir)
   try {
     const work = await WorkingFolder.create(`${target}-`, console.error).catch((error: NodeJS.ErrnoException) => {
-      throw new BackupError(`${dirname(target)} can't be written to (${error.code}).`)
+      throw new BackupError(`${notWritable(dirname(target), error)}: make it writable, or name another place.`)
     })
     try {
       const archive = join(work.path, 'backup.tar')
@@ -114,7 +116,8 @@ async function publish(archive: string, file: string): Promise<void> {
     })
     .catch(async (error: NodeJS.ErrnoException) => {
       const { BackupError } = await import('../../core/data/backups/archive.ts')
-      throw new BackupError(`${file} can't be made (${error.code}).`)
+      const { folderReason } = await import('../../core/data/folders/make-folder.ts')
+      throw new BackupError(`${file} can't be made (${folderReason(error.code ?? '') ?? error.code}).`)
     })
   await syncFolder(dirname(file))
 }

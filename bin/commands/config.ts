@@ -53,7 +53,7 @@ export async function checkStart({ config }: LoadedConfig): Promise<void> {
   const { StartupError } = await import('../../core/errors.ts')
   if ((config.database as { driver?: string }).driver === 'postgres' && !config.secret)
     throw new StartupError(
-      'Several machines can share this database, so each needs the same `secret` in its configuration: openssl rand -base64 32',
+      'Several machines can share this database, so each needs the same `secret` in its configuration: that of the platform, or for a new one: openssl rand -base64 32',
     )
   if (!tls.cert) return
   const { checkPair, readPair } = await import('../../core/origins/certificate-files.ts')

@@ -131,12 +131,14 @@ async function moveTo(
 
 /** Restores the database copy from before an upgrade. No server may use the folder meanwhile. */
 async function goBack({ database: copy = '', json, ...options }: Options): Promise<void> {
-  const [{ restoreDatabaseCopy }, { DataLock }, { systemClock: clock }] = await Promise.all([
+  const [{ restoreDatabaseCopy }, { mustOpen }, { DataLock }, { systemClock: clock }] = await Promise.all([
     import('../../core/data/backups/migration-backup.ts'),
+    import('../backup-database.ts'),
     import('../../core/data/data-lock.ts'),
     import('../../core/clock.ts'),
   ])
-  const { config } = await loadProgramConfig(options)
+  const loaded = await loadProgramConfig(options)
+  const { config } = loaded
   const { dataDir, portal } = config
   const { driver, file } = config.database as { driver: string; file?: string }
   if (driver !== 'sqlite' || file === undefined || file === ':memory:')
@@ -150,7 +152,12 @@ async function goBack({ database: copy = '', json, ...options }: Options): Promi
   })
   try {
     const database = resolve(dataDir, file)
-    const replaced = await restoreDatabaseCopy(resolve(copy), { database, dataDir, clock })
+    const replaced = await restoreDatabaseCopy(resolve(copy), {
+      database,
+      dataDir,
+      clock,
+      check: (restored) => mustOpen(loaded, restored),
+    })
     const kept = replaced === null ? '' : ` The one that was there is ${replaced}.`
     console.log(
       json ? JSON.stringify({ database, replaced }) : `${database} is as it was in ${resolve(copy)} again.${kept}`,

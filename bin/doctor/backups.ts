@@ -1,4 +1,4 @@
-import { access, constants, readdir, stat } from 'node:fs/promises'
+import { access, constants, lstat, readdir, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { Check } from '../../clients/cli/doctor.ts'
 import type { LoadedConfig } from '../../config/load.ts'
@@ -42,6 +42,11 @@ async function faultOf(
     }
   }
   const there = await nearest(folder)
+  if (!(await stat(there).catch(() => null))?.isDirectory())
+    return {
+      message: `${there} is no folder, or a link that leads nowhere`,
+      hint: 'Move it away, or change backup.to.',
+    }
   const service = await stat(dataDir).catch(() => null)
   const user = process.getuid?.()
   // Root may write anywhere, and the service may not.
@@ -69,6 +74,6 @@ async function isWritableBy(folder: string, { uid, gid }: { uid: number; gid: nu
 
 /** Returns the folder, or its nearest existing parent, in which the platform would make it. */
 async function nearest(folder: string): Promise<string> {
-  const there = await stat(folder).catch(() => null)
+  const there = await lstat(folder).catch(() => null)
   return there ? folder : nearest(dirname(folder))
 }

@@ -1,4 +1,4 @@
-import { access, readdir, stat, statfs } from 'node:fs/promises'
+import { access, lstat, readdir, stat, statfs } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Check } from '../../clients/cli/doctor.ts'
 import type { LoadedConfig } from '../../config/load.ts'
@@ -14,6 +14,7 @@ import type { Bus } from '../../core/events.ts'
 import type { BlenderExecutor } from '../../drivers/blender/interface.ts'
 import type { Mail } from '../../drivers/mail/interface.ts'
 import type { Storage } from '../../drivers/storage/interface.ts'
+import { otherOwnerOf } from '../data-folder-owner.ts'
 import { openDriver } from '../open-driver.ts'
 import { backups } from './backups.ts'
 import { hasDatabase } from './database-file.ts'
@@ -39,6 +40,9 @@ export async function* diagnoseServer(
 ): AsyncGenerator<Check> {
   const { config } = loaded
   yield configuration(loaded)
+  const other = await otherOwnerOf(config.dataDir)
+  // To this user most of it would look as if it were missing.
+  if (other && !other.readable) return yield failed('Data folder', other.message, other.hint)
   // Each check has the fix for an unexpected error.
   const looks: [string, () => Promise<Finding>, string][] = [
     ['Data folder', () => dataFolder(config.dataDir), 'Check dataDir.'],
@@ -84,10 +88,12 @@ function configuration({ file, problems }: LoadedConfig): Check {
 async function dataFolder(dataDir: string): Promise<Finding> {
   const name = 'Data folder'
   const folder = await stat(dataDir).catch(() => null)
+  if (!folder && (await lstat(dataDir).catch(() => null)))
+    return failed(name, `${dataDir} is a link that leads nowhere`, 'Make the folder that it names, or remove it.')
   if (!folder) return warning(name, `there is no ${dataDir} yet`, 'The first start makes it.')
-  const owner = process.getuid?.()
-  if (owner !== undefined && owner !== 0 && folder.uid !== owner)
-    return failed(name, `${dataDir} belongs to another user`, `As root: chown -R $(id -un): ${dataDir}`)
+  if (!folder.isDirectory()) return failed(name, `${dataDir} is no folder`, 'Move that file away, or change dataDir.')
+  const other = await otherOwnerOf(dataDir)
+  if (other) return failed(name, other.message, other.hint)
   if (process.platform !== 'win32') {
     const foreign = await belongingToOthers(dataDir, folder.uid)
     if (foreign !== null)

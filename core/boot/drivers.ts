@@ -68,7 +68,7 @@ export async function openDrivers(
   >
   if (database.shared && !config.secret) {
     throw new StartupError(
-      'Several machines can share this database, so each needs the same `secret` in its configuration: openssl rand -base64 32',
+      'Several machines can share this database, so each needs the same `secret` in its configuration: that of the platform, or for a new one: openssl rand -base64 32',
     )
   }
   return { database, bus, families }

@@ -1,21 +1,12 @@
 import { existsSync } from 'node:fs'
-import { access, constants, mkdir, readdir, stat, statfs } from 'node:fs/promises'
+import { access, constants, readdir, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Clock } from '../clock.ts'
 import { StartupError, StorageFull } from '../errors.ts'
+import { FolderError, folderReason, makeFolder } from './folders/make-folder.ts'
 
 /** Clock deviation that refuses a start: more than any drift, less than any time zone offset. */
 const CLOCK_OFF_MS = 10 * 60_000
-
-const REASONS: Record<string, string> = {
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EROFS: 'the file system is read-only',
-  ENOSPC: 'the disk is full',
-  EDQUOT: 'the quota is used up',
-  ENOTDIR: 'a file is in the way',
-  EEXIST: 'a file is in the way',
-}
 
 /** Begins the name of the working folder of a restore into a data folder that exists (backups/restore-folder.ts). */
 export const RESTORE_PREFIX = '.restore-'
@@ -37,7 +28,8 @@ export async function assertRoom(dataDir: string): Promise<void> {
 /** Returns the free space for a folder, which need not exist yet. Whatever else is wrong with it is found later. */
 async function freeBytes(folder: string): Promise<number> {
   const disk = await statfs(folder).catch(() => null)
-  if (disk) return disk.bavail * disk.bsize
+  // File systems that keep nothing, such as /proc, have no size.
+  if (disk) return disk.blocks === 0 ? Number.POSITIVE_INFINITY : disk.bavail * disk.bsize
   return dirname(folder) === folder ? Number.POSITIVE_INFINITY : freeBytes(dirname(folder))
 }
 
@@ -48,7 +40,7 @@ async function freeBytes(folder: string): Promise<number> {
  */
 export async function openDataFolder(dataDir: string): Promise<void> {
   try {
-    await mkdir(dataDir, { recursive: true, mode: 0o700 })
+    await makeFolder(dataDir)
     await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK)
     const restores = (await readdir(dataDir)).filter((name) => name.startsWith(RESTORE_PREFIX))
     if (restores.some((name) => existsSync(join(dataDir, name, MOVED_FILE))))
@@ -60,16 +52,26 @@ export async function openDataFolder(dataDir: string): Promise<void> {
 
 /** Explains an error of the start that the data folder causes; returns any other error unchanged. */
 export function folderProblem(error: NodeJS.ErrnoException, dataDir: string): Error {
+  if (error instanceof FolderError) return unmade(error, dataDir)
   const full = error instanceof StorageFull
   const code = full ? 'ENOSPC' : (error.code ?? '')
   // A failed write names no path.
   const isOurs = full || error.path?.startsWith(dataDir) || (error.syscall === 'write' && !error.path)
-  const reason = isOurs ? REASONS[code] : undefined
-  if (!reason) return error
+  const reason = isOurs ? folderReason(code) : undefined
+  return reason ? unusable(dataDir, { code, reason, cause: error }) : error
+}
+
+/** The folder itself, or one above or in it, can't be made. */
+function unmade(cause: FolderError, dataDir: string): Error {
+  const { path, code, reason } = cause
+  return unusable(dataDir, { code, cause, reason: path === dataDir ? reason : `${path}: ${reason}` })
+}
+
+function unusable(dataDir: string, { code, reason, cause }: { code: string; reason: string; cause: Error }): Error {
   const fix = code === 'ENOSPC' ? `make room on it (df -h ${dataDir} shows it)` : 'repair it'
   return new StartupError(
     `The data folder ${dataDir} can't be used (${reason}); ${fix} or choose another with --data.`,
-    { cause: error },
+    { cause },
   )
 }
 

@@ -14,6 +14,13 @@ export interface LockHolder {
   startedAt: string
   /** Address of the portal. */
   address: string
+  /** The number of processes that it supervises; absent for one that serves alone. */
+  processes?: number
+}
+
+interface LockOptions extends Pick<LockHolder, 'address' | 'processes'> {
+  clock: Clock
+  warn: (message: string) => void
 }
 
 /**
@@ -38,16 +45,13 @@ export class DataLock {
    * @param warn called when the file system does not support locks; other servers are then not excluded
    * @throws StartupError naming the holder
    */
-  static async acquire(
-    dataDir: string,
-    { address, clock, warn }: { address: string; clock: Clock; warn: (message: string) => void },
-  ): Promise<DataLock> {
+  static async acquire(dataDir: string, { address, processes, clock, warn }: LockOptions): Promise<DataLock> {
     await openDataFolder(dataDir)
     const file = join(dataDir, 'lock')
     let lock: FileLock | null = null
     try {
       lock = await FileLock.take(join(dataDir, 'lock.db'))
-      if (!lock) throw new StartupError(refusal(dataDir, readHolder(file)))
+      if (!lock) throw new StartupError(refusal(dataDir, readHolder(dataDir)))
     } catch (error) {
       if (error instanceof StartupError) throw error
       const { message } = error as Error
@@ -58,6 +62,7 @@ export class DataLock {
       host: hostname(),
       startedAt: clock.now().toISOString(),
       address,
+      ...(processes === undefined ? {} : { processes }),
     }
     try {
       writeFileSync(`${file}.new`, `${JSON.stringify(holder)}\n`, { mode: 0o600 })
@@ -76,9 +81,10 @@ export class DataLock {
   }
 }
 
-function readHolder(file: string): LockHolder | null {
+/** Returns who uses a data folder, or used it last if that was killed; null when nobody is known to. */
+export function readHolder(dataDir: string): LockHolder | null {
   try {
-    return JSON.parse(readFileSync(file, 'utf8'))
+    return JSON.parse(readFileSync(join(dataDir, 'lock'), 'utf8'))
   } catch {
     return null
   }

@@ -1,10 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { EventEmitter, once } from 'node:events'
-import { type FileHandle, mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
+import { type FileHandle, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { FastifyBaseLogger } from 'fastify'
 import type { ByteRange } from './byte-range.ts'
+import { makeFolder } from './folders/make-folder.ts'
 import { isLeftBehind, OWN_PREFIX } from './sharing/process-files.ts'
 
 const CHUNK_BYTES = 256 * 1024
@@ -76,7 +77,7 @@ export class DiskCache<Blob extends Digested = Digested> implements Blobs<Blob> 
   static async open<Blob extends Digested>(parts: Parts<Blob>): Promise<DiskCache<Blob>> {
     const cache = new DiskCache<Blob>(parts)
     const { folder } = parts
-    await mkdir(folder, { recursive: true })
+    await makeFolder(folder)
     for (const name of await readdir(folder))
       if (!COPY.test(name) && isLeftBehind(name)) await rm(join(folder, name), { force: true, recursive: true })
     await cache.#makeRoom()

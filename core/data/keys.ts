@@ -1,8 +1,9 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
-import { chmod, link, mkdir, open, readFile, rm } from 'node:fs/promises'
+import { chmod, link, open, readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { StartupError } from '../errors.ts'
 import { syncFolder } from './durability/fsync.ts'
+import { makeFolder } from './folders/make-folder.ts'
 
 /** Derives the secrets of every purpose from one secret, so that nodes store and share nothing else. */
 export class Keys {
@@ -56,7 +57,7 @@ async function readOrMake(folder: string): Promise<Buffer> {
  */
 export async function readOrCreate(file: string, make: () => Promise<Buffer> | Buffer): Promise<Buffer> {
   const folder = dirname(file)
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await makeFolder(folder)
   const existing = await readFile(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null
     throw new StartupError(`The key file ${file} can't be read (${error.code}); give it back its owner and mode 0600.`)

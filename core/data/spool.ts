@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
-import { mkdir, readdir, rm, stat } from 'node:fs/promises'
+import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { defineError, StorageFull } from '../errors.ts'
+import { makeFolder } from './folders/make-folder.ts'
 import { isLeftBehind, OWN_PREFIX } from './sharing/process-files.ts'
 
 export const UploadCut = defineError('invalid_request', 400, 'The upload was cut off.')
@@ -23,7 +24,7 @@ export class Spool {
 
   /** Creates the folder, and removes the remains of processes that died. */
   async prepare(): Promise<void> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
+    await makeFolder(this.#folder)
     for (const name of await readdir(this.#folder)) if (isLeftBehind(name)) await this.remove(join(this.#folder, name))
   }
 

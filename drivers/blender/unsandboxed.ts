@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFile, lstat, mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, lstat, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { makeFolder } from '../../core/data/folders/make-folder.ts'
 import { type BlenderRun, ExecutorUnavailable, type RunEnd } from './interface.ts'
 import { lowerPriority } from './process-tree.ts'
 import { blenderArguments, watchLines, whenAborted } from './run.ts'
@@ -21,10 +22,10 @@ export async function runUnsandboxed(
   const folder = join(folderOf(dataDir), run.id)
   const [input, output] = [join(folder, 'in'), join(folder, 'out')]
   try {
-    await mkdir(output, { recursive: true, mode: 0o700 })
+    await makeFolder(output)
     for (const { path, content } of run.files) {
       const file = join(input, path)
-      await mkdir(dirname(file), { recursive: true })
+      await makeFolder(dirname(file))
       if (typeof content === 'string' || Buffer.isBuffer(content)) await writeFile(file, content)
       else await copyFile(content.file, file)
     }

@@ -1,7 +1,8 @@
-import { access, constants, mkdir, stat } from 'node:fs/promises'
+import { access, constants, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { type AbstractSqlDriver, MikroORM, type SqlEntityManager } from '@mikro-orm/sql'
 import Type, { type Static } from 'typebox'
+import { FolderError, makeFolder } from '../../core/data/folders/make-folder.ts'
 import { type DriverContext, defineDriver } from '../../core/driver.ts'
 import { StartupError, StorageFull } from '../../core/errors.ts'
 import { DatabaseBusy, type DatabaseDriver, type Entity, type Parameter, type Statements } from './interface.ts'
@@ -170,7 +171,7 @@ class SqliteDatabase implements DatabaseDriver {
   async #connect(lean: boolean): Promise<SqliteConnections> {
     const fresh = this.#file === ':memory:' || (await isAbsent(this.#file))
     try {
-      if (this.#file !== ':memory:') await mkdir(dirname(this.#file), { recursive: true })
+      if (this.#file !== ':memory:') await makeFolder(dirname(this.#file))
       if (!fresh) await access(this.#file, constants.R_OK | constants.W_OK)
       const options = {
         waitMs: this.#config.busyTimeout,
@@ -183,16 +184,21 @@ class SqliteDatabase implements DatabaseDriver {
       if (!fresh && (await stat(this.#file)).size <= CHECKED_BYTES) await refuseDamage(connections)
       return connections
     } catch (error) {
+      if (error instanceof FolderError) throw new StartupError(this.#unmade(`${error.path}: ${error.reason}`))
       if (error instanceof StartupError || error instanceof DatabaseBusy) throw error
       throw new StartupError(this.#problem(error as Error, fresh), { cause: error })
     }
+  }
+
+  #unmade(reason: string): string {
+    return `The database file ${this.#file} can't be made (${reason}); check that its folder may be written to.`
   }
 
   #problem(error: Error, fresh: boolean): string {
     const { message, code = '' } = (error.cause ?? error) as Error & { code?: string }
     const file = `The database file ${this.#file}`
     if (error instanceof StorageFull) return `${file} can't be used (the disk is full); make room on it.`
-    if (fresh) return `${file} can't be made (${message}); check that its folder may be written to.`
+    if (fresh) return this.#unmade(message)
     return /^SQLITE_(CORRUPT|NOTADB)/.test(code)
       ? `${file} is damaged (${message}); restore a backup, or move the file away to start over.`
       : `${file} can't be used (${message}); check that this user may write to it and its folder.`

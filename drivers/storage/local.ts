@@ -17,6 +17,7 @@ import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import Type from 'typebox'
 import { syncFolder } from '../../core/data/durability/fsync.ts'
+import { FolderError, makeFolder } from '../../core/data/folders/make-folder.ts'
 import { type DriverContext, defineDriver } from '../../core/driver.ts'
 import { isPlatformError, StartupError, StorageFull } from '../../core/errors.ts'
 import {
@@ -62,12 +63,12 @@ export default defineDriver({
   async create(config, context): Promise<Storage> {
     const folder = join(context.dataDir, config.path)
     try {
-      await mkdir(folder, { recursive: true })
+      await makeFolder(folder)
       const storage = new LocalStorage(await realpath(folder), config.reserveBytes, context)
       await storage.prepare()
       return storage
     } catch (cause) {
-      const reason = (cause as Error).message
+      const reason = cause instanceof FolderError ? `${cause.path}: ${cause.reason}` : (cause as Error).message
       throw new StartupError(`The storage folder ${folder} can't be used (${reason}); set dataDir or its permissions.`)
     }
   },
@@ -117,8 +118,8 @@ class LocalStorage implements Storage {
 
   /** Creates the folders for uploads, and finishes or removes what a process that died has left. */
   async prepare(): Promise<void> {
-    await mkdir(this.#incoming, { recursive: true })
-    await mkdir(this.#journals, { recursive: true })
+    await makeFolder(this.#incoming)
+    await makeFolder(this.#journals)
     await syncFolder(this.#root)
     await syncFolder(dirname(this.#root))
     await this.#batches.recover()

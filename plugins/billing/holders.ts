@@ -1,7 +1,8 @@
-import { mkdir, readdir, readFile, readlink, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, readlink, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
+import { makeFolder } from '../../core/data/folders/make-folder.ts'
 import { isId, newId } from '../../core/ids.ts'
 
 /** The heartbeat interval of a process. */
@@ -45,7 +46,7 @@ export class Holders {
   /** @param release releases all holds of a process, and returns their number */
   async start(release: (holder: string) => Promise<number>): Promise<void> {
     this.#release = release
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
+    await makeFolder(this.#folder)
     const own = this.#fileOf(this.id)
     this.#mark = JSON.stringify(await ownMark())
     await writeFile(`${own}.new`, this.#mark)

@@ -1,8 +1,9 @@
 import { createWriteStream } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { FastifyInstance } from 'fastify'
+import { makeFolder } from '../../core/data/folders/make-folder.ts'
 import { NotFound } from '../../core/errors.ts'
 import { randomText } from '../../core/ids.ts'
 import type { BlenderExecutor } from '../../drivers/blender/interface.ts'
@@ -107,6 +108,6 @@ export class Thumbnails {
 }
 
 async function made(folder: string): Promise<string> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await makeFolder(folder)
   return folder
 }

@@ -1,6 +1,7 @@
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
+import { makeFolder } from '../../core/data/folders/make-folder.ts'
 import { isLeftBehind, OWN_PREFIX } from '../../core/data/sharing/process-files.ts'
 import { isPlatformError, StorageFull } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
@@ -65,7 +66,7 @@ export class UnresumableDeploys {
 
   async #write(note: string): Promise<void> {
     try {
-      await mkdir(this.#folder, { recursive: true, mode: 0o700 })
+      await makeFolder(this.#folder)
       await writeFile(note, '', { mode: 0o600 })
     } catch (error) {
       const isFull = ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '')

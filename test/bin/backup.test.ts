@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -52,6 +52,22 @@ t.test('a backup of a running platform is restored into a new folder, and runs',
   }
   t.ok(tables('data').length > 0)
   t.strictSame(tables('again'), tables('data'))
+
+  const newer = new DatabaseSync(join(cwd, 'data/gameyard.db'))
+  newer.exec("insert into schema_migrations (name, applied_at) values ('2999_01_01_later', 0)")
+  newer.close()
+  const unknown =
+    /holds the migration 2999_01_01_later, which this program doesn't know\. Start that version, [^\n]*\n$/
+  t.match(await run(t, ['backup', 'newer.tar'], { cwd }), { code: 0 })
+  t.match(await run(t, ['restore', 'newer.tar', '--data', 'newer'], { cwd }), { code: 1, stderr: unknown })
+  const back = ['restore', '--database', 'data/gameyard.db', '--data', 'again']
+  t.match(await run(t, back, { cwd }), { code: 1, stderr: unknown })
+  t.same(readdirSync(cwd).sort(), ['again', 'copy.tar', 'data', 'newer.tar'], 'nothing is restored')
+  t.same(
+    readdirSync(join(cwd, 'again')).filter((name) => /restored|backups/.test(name)),
+    [],
+    'and nothing is replaced',
+  )
 
   const revived = start(t, ['serve', '--port', '0', '--data', 'again'], { cwd })
   await revived.says('"ready"')
@@ -116,7 +132,21 @@ t.test('what cannot be backed up or restored is one sentence', async (t) => {
   t.notOk(existsSync(join(cwd, 'copy.tar')))
   writeFileSync(join(cwd, 'no.tar'), 'not a backup')
   t.match(await run(t, ['restore', 'no.tar'], { cwd }), { code: 1, stderr: /^[^\n]+\n$/ })
-  t.notOk(existsSync(join(cwd, 'data')))
+  symlinkSync('nowhere', join(cwd, 'link'))
+  const refused: [string[], RegExp][] = [
+    [['gone.tar'], /^There is no file gone\.tar; name one that `gameyard backup` wrote\.\n$/],
+    [['link'], /^link is a link that leads nowhere; name one that `gameyard backup` wrote\.\n$/],
+    [['.'], /^\. is a folder, and no backup; name one that `gameyard backup` wrote\.\n$/],
+    [['no.tar', '--data', 'link'], /^\S+\/link is a link that leads nowhere; create the folder that it names\.\n$/],
+    [
+      ['no.tar', '--data', 'link/data'],
+      /^The folder \S+\/link can't be made \(it is a link that leads nowhere\): [^\n]+\n$/,
+    ],
+    [['no.tar', '--data', 'no.tar/data'], /^The folder \S+\/no\.tar can't be made \(a file is in the way\): [^\n]+\n$/],
+  ]
+  for (const [words, stderr] of refused)
+    t.match(await run(t, ['restore', ...words], { cwd }), { code: 1, stderr }, words.join(' '))
+  t.same(readdirSync(cwd).sort(), ['link', 'no.tar'], 'nothing is made')
   await inFull(t)?.test('and a command without its argument is wrong usage', async (t) => {
     t.equal((await run(t, ['backup'], { cwd })).code, 2)
   })

@@ -1,5 +1,5 @@
-// `gameyard move` of a platform that serves, into PostgreSQL and a bucket, and back while it does not run.
-import { readFileSync, writeFileSync } from 'node:fs'
+// `gameyard move` of a platform that serves, into PostgreSQL and a bucket, and back from there.
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -12,7 +12,7 @@ import { publishAt } from '../kit/remote-game.ts'
 import { startBucketServer } from '../kit/s3rver.ts'
 import { freePort, startServer } from '../kit/server.ts'
 import { until } from '../kit/until.ts'
-import { run, temporaryFolder } from './program.ts'
+import { run, start, temporaryFolder } from './program.ts'
 
 const COMMON = {
   auth: { passwordHashing: { memory: 8, passes: 1 } },
@@ -29,6 +29,13 @@ const comparable = (row: Record<string, unknown>) =>
     ]),
   )
 
+const signUp = (portal: string, name: string) =>
+  fetch(`${portal}/api/auth/sign-up`, {
+    method: 'POST',
+    headers: { origin: portal, 'content-type': 'application/json' },
+    body: JSON.stringify({ email: `${name}@example.org`, password: PASSWORD, name: 'Load' }),
+  })
+
 /** Signs players up until it is stopped. @returns the addresses of those whose accounts were confirmed, and refusals */
 function signUpLoop(portal: string) {
   const confirmed: string[] = []
@@ -37,14 +44,10 @@ function signUpLoop(portal: string) {
   let index = 0
   const work = async () => {
     while (running) {
-      const email = `load${index++}@example.org`
-      const answer = await fetch(`${portal}/api/auth/sign-up`, {
-        method: 'POST',
-        headers: { origin: portal, 'content-type': 'application/json' },
-        body: JSON.stringify({ email, password: PASSWORD, name: 'Load' }),
-      })
+      const name = `load${index++}`
+      const answer = await signUp(portal, name)
       const body = (await answer.json()) as { error?: { code: string } }
-      if (answer.ok) confirmed.push(email)
+      if (answer.ok) confirmed.push(`${name}@example.org`)
       else {
         refused.push({
           status: answer.status,
@@ -82,14 +85,12 @@ t.test('a platform that serves is moved, and no confirmed write is lost', needsP
     database: { driver: 'postgres', url },
     storage: { driver: 's3', ...s3.access, bucket: 'moved' },
   }
-  writeFileSync(
-    join(folder, 'cluster.yaml'),
-    stringify({ ...target, secret: 'another secret of the tests, also long' }),
-  )
+  writeFileSync(join(folder, 'cluster.yaml'), stringify(target))
   t.match(await run(t, ['move', '--to', 'cluster.yaml'], { cwd: folder }), {
     code: 1,
-    stderr: /The source keeps it in its data folder: give the target secret: "base64:…"/,
+    stderr: /share the target's database, so it needs the secret\. The source keeps .*: base64 -w0 \S+keys\/secret\n$/,
   })
+  t.notOk(existsSync(join(folder, 'cluster/keys')), 'nothing is copied')
   const secret = `base64:${readFileSync(join(folder, 'data/keys/secret')).toString('base64')}`
   writeFileSync(join(folder, 'cluster.yaml'), stringify({ ...target, secret }))
 
@@ -113,12 +114,22 @@ t.test('a platform that serves is moved, and no confirmed write is lost', needsP
   await client.end()
   t.same(rows.map(({ email }) => email).sort(), load.confirmed.toSorted(), 'exactly the confirmed accounts')
 
-  // Back, while nothing runs. The folder has keys of its own, so the configuration has no secret.
+  // Back, beside processes whose number the configuration doesn't have. One of them answers late.
+  const cluster = start(t, ['serve', '--config', 'cluster.yaml', '--processes', '2'], { cwd: folder })
+  const serves = /"process":2,"pid":(\d+),"msg":"a process serves"/
+  const second = Number((await until(() => serves.exec(cluster.output().stdout)))[1])
   writeFileSync(join(folder, 'back.yaml'), stringify({ ...COMMON, listen: { port }, dataDir: './back', secret }))
-  t.match(await run(t, ['move', '--config', 'cluster.yaml', '--to', 'back.yaml'], { cwd: folder }), {
+  process.kill(second, 'SIGSTOP')
+  const back = start(t, ['move', '--config', 'cluster.yaml', '--to', 'back.yaml'], { cwd: folder })
+  await until(() => /^1 of 2 processes do not answer/m.test(back.output().stderr))
+  process.kill(second, 'SIGCONT')
+  t.match(await back.ended, {
     code: 0,
     stdout: /^Moved and compared \d+ rows of \d+ tables and \d+ files[\s\S]*gameyard serve --config back\.yaml\n$/,
   })
+  for (const count of [1, 2, 3, 4]) t.equal((await signUp(`http://localhost:${port}`, `late${count}`)).status, 503)
+  cluster.process.kill('SIGTERM')
+  await cluster.ended
   const names = (file: string) => {
     const database = new DatabaseSync(join(folder, file), { readOnly: true })
     const tables = database
@@ -129,14 +140,18 @@ t.test('a platform that serves is moved, and no confirmed write is lost', needsP
       database.prepare(`select * from "${name}"`).all().map(comparable).sort(),
     ])
     database.close()
-    return Object.fromEntries(found.filter(([name]) => name !== 'schema_migrations'))
+    // The platform has run in between.
+    return Object.fromEntries(
+      found.filter(([name]) => !['schema_migrations', 'background_jobs'].includes(String(name))),
+    )
   }
   t.same(names('back/gameyard.db'), names('data/gameyard.db'), 'the same rows as before')
+  const made = ['cluster', 'cluster/keys', 'back', 'back/blobs', 'back/keys']
+  for (const path of made) t.equal(statSync(join(folder, path)).mode & 0o077, 0, `${path} is for its user alone`)
 })
 
 t.test('what cannot be moved ends with one sentence', async (t) => {
   const cwd = temporaryFolder(t)
-  t.equal((await run(t, ['move'], { cwd })).code, 2)
   writeFileSync(join(cwd, 'gameyard.yaml'), stringify(COMMON))
   writeFileSync(join(cwd, 'other.yaml'), stringify({ ...COMMON, dataDir: './other' }))
   t.match(await run(t, ['move', '--to', 'other.yaml'], { cwd }), {
@@ -144,8 +159,7 @@ t.test('what cannot be moved ends with one sentence', async (t) => {
     stderr: /^There is no data folder [^\n]*\n$/,
   })
   t.match(await run(t, ['move', '--to', 'gone.yaml'], { cwd }), { code: 1, stderr: /no file gone\.yaml/ })
-  const server = await startServer(t, { folder: cwd, config: COMMON })
-  await server.stop()
+  mkdirSync(join(cwd, 'data'))
   writeFileSync(join(cwd, 'same.yaml'), stringify(COMMON))
   t.match(await run(t, ['move', '--to', 'same.yaml'], { cwd }), {
     code: 1,

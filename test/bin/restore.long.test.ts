@@ -98,6 +98,10 @@ t.test('a platform is restored on another machine, with another name', async (t)
       t.notOk(existsSync(join(home, 'data')))
     }
     await refused({ secret: 'another one, that is long enough for it' }, /`secret` of this configuration is not that/)
+    await refused(
+      { database: { driver: 'postgres', url: 'postgres://gameyard@127.0.0.1:1/none' } },
+      /so it needs the secret of the platform .*: tar -xOf \S+ keys\/secret \| base64 -w0\. Nothing was restored\.\n$/,
+    )
     const secret = `base64:${readFileSync(join(cwd, 'data/keys/secret')).toString('base64')}`
     await refused(
       { secret, database: { driver: 'postgres', url: 'postgres://gameyard@127.0.0.1:1/none' } },

@@ -169,6 +169,19 @@ t.test('a bucket that cannot be reached does not keep the platform from starting
   t.match(app.health.notes.get('backup'), { state: 'warning', message: /can’t be used: .*ECONNREFUSED/ })
 })
 
+t.test('a folder that cannot be made does not keep the platform from starting', async (t) => {
+  const folder = folderOf(t)
+  writeFileSync(join(folder, 'file'), '')
+  const causes: [string, RegExp][] = [['./file/backups', /The folder \S+\/file can't be made \(a file is in the way\)/]]
+  if (process.platform === 'linux')
+    causes.push(['/proc/nope', /\/proc\/nope can't be made \(the system makes no folders/])
+  for (const [to, message] of causes) {
+    const app = await schedule(t, folder, to)
+    t.match(app.health.notes.get('backup'), { state: 'warning', message }, to)
+    await app.close()
+  }
+})
+
 inFull(t)?.test('a bucket takes backups as well', async (t) => {
   const folder = folderOf(t)
   const bucket = await startBucketServer(['backups'])

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
-import { createReadStream, createWriteStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { constants, createReadStream, createWriteStream } from 'node:fs'
+import { access, lstat, stat } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import tar from 'tar-stream'
 import { StartupError } from '../../errors.ts'
+import { folderReason } from '../folders/make-folder.ts'
 
 /** A backup or restore failed and changed nothing. The message is one sentence. */
 export class BackupError extends StartupError {
@@ -60,6 +61,26 @@ export class Archive {
     const hash = createHash('sha256')
     await pipeline(content, hashing(hash), this.#pack.entry({ name, size, mode: 0o600 }))
     this.members.push({ name, size, sha256: hash.digest('hex') })
+  }
+}
+
+/**
+ * Refuses a file that is missing or can't be read, before anything is made.
+ *
+ * @throws BackupError
+ */
+export async function mustBeReadable(file: string): Promise<void> {
+  const which = 'name one that `gameyard backup` wrote'
+  try {
+    await access(file, constants.R_OK)
+    if ((await stat(file)).isDirectory()) throw new BackupError(`${file} is a folder, and no backup; ${which}.`)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (!code) throw error
+    const isLink = (await lstat(file).catch(() => null))?.isSymbolicLink()
+    if (isLink && code === 'ENOENT') throw new BackupError(`${file} is a link that leads nowhere; ${which}.`)
+    if (code === 'ENOENT' || code === 'ENOTDIR') throw new BackupError(`There is no file ${file}; ${which}.`)
+    throw new BackupError(`${file} can't be read (${folderReason(code) ?? code}); run the command as a user who may.`)
   }
 }
 

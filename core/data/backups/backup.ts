@@ -5,9 +5,10 @@ import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Config } from '../../config.ts'
 import type { DatabaseDriver } from '../database.ts'
-import { syncFolder } from '../durability/fsync.ts'
+import { syncFile, syncFolder } from '../durability/fsync.ts'
+import { makeFolder, notWritable } from '../folders/make-folder.ts'
 import { Keys } from '../keys.ts'
-import { Archive, BackupError, eachMember, type Member, verifiedMembers } from './archive.ts'
+import { Archive, BackupError, eachMember, type Member, mustBeReadable, verifiedMembers } from './archive.ts'
 import { RestoreFolder } from './restore-folder.ts'
 import { describePlatform, readSourcePlatform, type SourcePlatform } from './source-platform.ts'
 
@@ -67,7 +68,7 @@ export async function writeBackup(
   const target = resolve(file)
   if (await exists(target)) throw new BackupError(`${target} exists; choose another name.`)
   const work = await mkdtemp(`${target}-`).catch((error: NodeJS.ErrnoException) => {
-    throw new BackupError(`${dirname(target)} can't be written to (${error.code}).`)
+    throw new BackupError(`${notWritable(dirname(target), error)}: make it writable, or name another place.`)
   })
   try {
     const about = config ? await describePlatform(config) : null
@@ -131,6 +132,8 @@ export interface RestoreTarget {
   openStorage: (dataDir: string) => Promise<BlobTarget>
   /** Path of the database in the data folder, by default `gameyard.db`. */
   databaseFile?: string
+  /** Called with the restored database file; rejects when the platform would not start on it. */
+  checkDatabase?: (file: string) => Promise<void>
   /** The secret of the configuration, if it has one. */
   secret?: string | undefined
   /**
@@ -155,11 +158,13 @@ export interface RestoreTarget {
  */
 export async function restoreBackup(
   file: string,
-  { dataDir, openStorage, databaseFile = DATABASE, secret, intoServer, ready }: RestoreTarget,
+  { dataDir, openStorage, databaseFile = DATABASE, checkDatabase, secret, intoServer, ready }: RestoreTarget,
 ): Promise<BackupSummary> {
+  await mustBeReadable(file)
   const place = await RestoreFolder.open(dataDir)
   try {
     const { members, about } = await verifiedMembers(file, isOurs)
+    if (intoServer && secret === undefined) throw lackingSecret(file, members)
     const source = readSourcePlatform(about)
     const work = place.folder
     const database = relative(work, resolve(work, databaseFile))
@@ -173,6 +178,8 @@ export async function restoreBackup(
       await storage.close()
     }
     if (source) await refuseOtherSecret(source, { dataDir: work, secret })
+    await checkDatabase?.(join(work, database))
+    await syncFile(join(work, database))
     const server = await intoServer?.(join(work, database), work)
     try {
       if (server) await rm(join(work, database))
@@ -210,6 +217,17 @@ async function refuseOtherSecret(
   )
 }
 
+/** Each machine that shares a database needs the secret. A new one would make sessions and signing keys unreadable. */
+function lackingSecret(file: string, members: Member[]): BackupError {
+  const hasFile = members.some(({ name }) => name === `${KEYS}secret`)
+  const where = hasFile
+    ? `secret: "base64:…" with the output of: tar -xOf ${file} ${KEYS}secret | base64 -w0`
+    : 'the same `secret` as there'
+  return new BackupError(
+    `Several machines can share the database of this configuration, so it needs the secret of the platform that was backed up: give it ${where}. Nothing was restored.`,
+  )
+}
+
 async function extract(
   file: string,
   members: Member[],
@@ -218,7 +236,7 @@ async function extract(
 ): Promise<void> {
   let index = 0
   await mkdir(join(folder, KEYS), { mode: 0o700 })
-  await mkdir(dirname(join(folder, database)), { recursive: true, mode: 0o700 })
+  await makeFolder(dirname(join(folder, database)))
   await eachMember(file, async (name, size, content) => {
     const expected = members[index++]
     if (!expected) return content.resume()

@@ -1,9 +1,10 @@
-import { access, mkdir, readdir, rename, rm, statfs } from 'node:fs/promises'
+import { access, readdir, rename, rm, statfs } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { Clock } from '../../clock.ts'
 import { StartupError } from '../../errors.ts'
 import type { DatabaseDriver } from '../database.ts'
 import { syncFile, syncFolder } from '../durability/fsync.ts'
+import { makeFolder } from '../folders/make-folder.ts'
 import { lastVersion } from '../program-versions.ts'
 
 /** Number of the latest copies to keep. */
@@ -47,7 +48,7 @@ export async function backUpBeforeMigration({
     return null
   }
   const folder = join(dataDir, 'backups')
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await makeFolder(folder)
   await removePartial(folder)
   const trouble = await missingRoom(driver, dataDir)
   if (trouble !== null) throw new StartupError(`T${trouble.slice(1)}. Make room there; nothing was changed.`)
@@ -102,21 +103,34 @@ export async function findDamage(file: string): Promise<string | null> {
  * Replaces a database that no process uses by a copy. The replaced database is kept beside the copies.
  *
  * @param database the file that the platform uses
+ * @param check called with a file that has the content of the copy, before anything is replaced; rejects to refuse it
  * @returns the new path of the replaced database; null when there was none
  * @throws StartupError when the copy is damaged
  */
 export async function restoreDatabaseCopy(
   copy: string,
-  { database, dataDir, clock }: { database: string; dataDir: string; clock: Clock },
+  {
+    database,
+    dataDir,
+    clock,
+    check,
+  }: { database: string; dataDir: string; clock: Clock; check?: (file: string) => Promise<void> },
 ): Promise<string | null> {
   const damage = await findDamage(copy).catch(() => 'there is no such file')
   if (damage !== null) throw new StartupError(`${copy} is no database to go back to (${damage}). Nothing was changed.`)
   const time = clock.now().toISOString().slice(0, 19).replace(/[-:]/g, '')
   const aside = join(dataDir, 'backups', `replaced-${time}Z.db`)
-  await mkdir(join(dataDir, 'backups'), { recursive: true, mode: 0o700 })
   // The whole copy is complete before the first rename.
   const ready = `${database}.restored`
   await copyDatabase(copy, ready)
+  try {
+    await check?.(ready)
+    await syncFile(ready)
+  } catch (error) {
+    await rm(ready, { force: true })
+    throw error
+  }
+  await makeFolder(join(dataDir, 'backups'))
   await foldLog(database)
   let replaced = false
   // The write-ahead log belongs to the database, because it has changes that are not in the file yet.

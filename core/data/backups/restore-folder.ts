@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs'
 import { lchown, lstat, mkdir, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve, sep } from 'node:path'
+import { StartupError } from '../../errors.ts'
 import { MOVED_FILE, RESTORE_PREFIX } from '../data-folder.ts'
 import { syncFile, syncFolder } from '../durability/fsync.ts'
+import { makeFolder, notWritable } from '../folders/make-folder.ts'
 import { BackupError } from './archive.ts'
 import { isAbandoned, MARK, WorkingFolder } from './working-folder.ts'
 
@@ -39,15 +41,15 @@ export class RestoreFolder {
         const [other] = (await readdir(target)).filter((name) => !EMPTY.has(name) && !name.startsWith(RESTORE_PREFIX))
         if (other !== undefined)
           throw new BackupError(`${target} is not empty; restore into a new folder, or move it away.`)
-      } else await mkdir(dirname(target), { recursive: true })
+      } else await makeFolder(dirname(target))
       const prefix = exists ? join(target, RESTORE_PREFIX) : join(dirname(target), `.${basename(target)}-restore-`)
       const place = new RestoreFolder(target, await WorkingFolder.create(prefix), exists)
       await mkdir(place.folder, { mode: 0o700 })
       return place
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException
-      if (error instanceof BackupError || !code) throw error
-      throw new BackupError(`${target} can't be written to (${code}).`)
+      if (error instanceof StartupError || !(error as NodeJS.ErrnoException).code) throw error
+      const fault = notWritable(exists ? target : dirname(target), error as NodeJS.ErrnoException)
+      throw new BackupError(`${fault}: make it writable, or choose another data folder.`)
     }
   }
 

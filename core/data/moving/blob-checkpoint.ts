@@ -1,5 +1,6 @@
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeFolder } from '../folders/make-folder.ts'
 
 const FILE = 'move.json'
 /** Interval between two notes on the disk, in ms. */
@@ -29,7 +30,7 @@ export class BlobCheckpoint {
 
   /** @param identity of the source: a note about another one is ignored */
   static async open(dataDir: string, identity: string): Promise<BlobCheckpoint> {
-    await mkdir(dataDir, { recursive: true, mode: 0o700 })
+    await makeFolder(dataDir)
     const file = join(dataDir, FILE)
     const found = await readFile(file, 'utf8')
       .then(JSON.parse)

@@ -1,9 +1,10 @@
 import { type FSWatcher, watch } from 'node:fs'
-import { mkdir, rm, stat } from 'node:fs/promises'
+import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Bus } from '../../events.ts'
 import type { Database } from '../database.ts'
+import { makeFolder } from '../folders/make-folder.ts'
 import {
   ANSWER_CHANNEL,
   answerInFolder,
@@ -21,12 +22,14 @@ type Answer = (move: string, state: StopAnswer['state']) => Promise<void>
 interface Parts {
   db: Pick<Database, 'setReadOnly'>
   bus: Bus
-  /** Whether requests come over the bus; otherwise as files, to the processes of one data folder. */
+  /** Whether requests also come over the bus, and not only as files, to the processes of one data folder. */
   byBus: boolean
   dataDir: string
   log: FastifyBaseLogger
   /** The name of this process. */
   node: string
+  /** Default: `LEASE_MS` */
+  leaseMs?: number
 }
 
 /**
@@ -53,8 +56,8 @@ export class WriteGate {
 
   static async open(parts: Parts): Promise<WriteGate> {
     const gate = new WriteGate(parts)
+    await gate.#watchFolder()
     if (parts.byBus) await gate.#listenToBus()
-    else await gate.#watchFolder()
     return gate
   }
 
@@ -65,6 +68,7 @@ export class WriteGate {
 
   async close(): Promise<void> {
     clearTimeout(this.#lease)
+    this.#lease = undefined
     this.#watcher?.close()
     await this.#unsubscribe?.().catch(() => {})
     await this.#turn
@@ -73,22 +77,20 @@ export class WriteGate {
   async #listenToBus(): Promise<void> {
     const { bus, node } = this.#parts
     this.#unsubscribe = await bus.subscribe(STOP_CHANNEL, (text) => {
-      this.#take(JSON.parse(text), (move, state) => bus.publish(ANSWER_CHANNEL, JSON.stringify({ move, node, state })))
+      const answer: Answer = (move, state) => bus.publish(ANSWER_CHANNEL, JSON.stringify({ move, node, state }))
+      this.#inTurn(() => this.#obey(JSON.parse(text), answer))
     })
   }
 
   async #watchFolder(): Promise<void> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
-    const look = async () => {
-      const request = await readRequest(this.#folder)
-      const { node } = this.#parts
-      if (request) this.#take(request, (move, state) => answerInFolder(this.#folder, { move, node, state }))
-    }
+    await makeFolder(this.#folder)
+    // It is read in its turn: of two that are read at once, the older one might be obeyed last.
+    const look = () => this.#inTurn(() => this.#obeyFolder())
     const unnoticed = (err: unknown) =>
       this.#parts.log.warn({ err }, 'a move of this platform would not be noticed: stop it for the last step')
     try {
       this.#watcher = watch(this.#folder, { persistent: false }, (_event, name) => {
-        if (name === REQUEST) void look()
+        if (name === REQUEST) look()
       })
       this.#watcher.on('error', unnoticed)
     } catch (error) {
@@ -98,40 +100,62 @@ export class WriteGate {
     const file = join(this.#folder, REQUEST)
     const written = (await stat(file).catch(() => null))?.mtimeMs ?? 0
     const request = await readRequest(this.#folder)
-    if (request?.state === 'stop' && Date.now() - written < LEASE_MS) await look()
+    if (request?.state === 'stop' && Date.now() - written < LEASE_MS) look()
     else await rm(file, { force: true })
   }
 
-  /** Obeys requests one after another. */
-  #take(request: StopRequest, answer: Answer): void {
+  /** Does one thing after another. */
+  #inTurn(work: () => Promise<void>): void {
     this.#turn = this.#turn
-      .then(() => this.#obey(request, answer))
+      .then(work)
       .catch((err) => this.#parts.log.error({ err }, 'a request of a move could not be obeyed'))
+  }
+
+  async #obeyFolder(): Promise<void> {
+    const request = await readRequest(this.#folder)
+    const { node } = this.#parts
+    if (request) await this.#obey(request, (move, state) => answerInFolder(this.#folder, { move, node, state }))
   }
 
   async #obey(request: StopRequest, answer: Answer): Promise<void> {
     const { db, log } = this.#parts
-    clearTimeout(this.#lease)
-    if (request.state === 'go') {
-      if (this.#stopped?.move === request.move) await this.#open('the move has ended without success')
-      return
-    }
     const first = this.#stopped?.move !== request.move
+    if (request.state === 'go') {
+      if (first) return
+      clearTimeout(this.#lease)
+      return this.#open('the move has ended without success')
+    }
     const completed = !first && this.#stopped?.state === 'done'
+    // A repetition that arrives late.
+    if (completed && request.state === 'stop') return
+    clearTimeout(this.#lease)
     this.#stopped = request
     if (first) await db.setReadOnly(true)
     if (request.state === 'done') {
       if (!completed) log.warn('the platform has been moved: it no longer accepts changes; start the new one')
-      // The request is repeated until all have answered. Without this answer the move fails.
-      if (request.move !== this.#lapsed) await answer(request.move, 'done')
+      // The request is repeated until all have answered.
+      await answer(request.move, request.move === this.#lapsed ? 'lapsed' : 'done')
       return
     }
     if (first) log.warn('writing is stopped for the last step of a move')
-    this.#lease = setTimeout(() => {
-      this.#lapsed = request.move
-      this.#turn = this.#turn.then(() => this.#open('the move no longer answers')).catch(() => {})
-    }, LEASE_MS).unref()
+    const lease = setTimeout(() => this.#afterInput(() => this.#expire(lease)), this.#parts.leaseMs ?? LEASE_MS).unref()
+    this.#lease = lease
     if (first) await answer(request.move, 'stop')
+  }
+
+  /**
+   * Does something after what has arrived. A process that was held up, such as by a machine that slept, finds the end of
+   * the lease and repetitions of the request at the same time, and Node runs timers first.
+   */
+  #afterInput(work: () => Promise<void>): void {
+    setImmediate(() => setImmediate(() => this.#inTurn(work)))
+  }
+
+  /** Writes again, unless the lease was renewed meanwhile. */
+  async #expire(lease: NodeJS.Timeout): Promise<void> {
+    if (this.#lease !== lease || this.#stopped?.state !== 'stop') return
+    this.#lapsed = this.#stopped.move
+    await this.#open('the move no longer answers')
   }
 
   async #open(reason: string): Promise<void> {

@@ -1,7 +1,9 @@
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bus } from '../../events.ts'
+import { makeFolder } from '../folders/make-folder.ts'
 
 /** What a move asks of the processes that use its source. */
 export interface StopRequest {
@@ -11,11 +13,14 @@ export interface StopRequest {
   state: 'stop' | 'go' | 'done'
 }
 
-/** A process that has stopped writing: for as long as it is asked to, or for good. */
+/**
+ * A process that has stopped writing: for as long as it is asked to, or for good. `lapsed`: it can't confirm the end of
+ * the move, since it did not hear from it for `LEASE_MS`, and may have written since.
+ */
 export interface StopAnswer {
   move: string
   node: string
-  state: 'stop' | 'done'
+  state: 'stop' | 'done' | 'lapsed'
 }
 
 /** Without a repetition of the request, a process writes again after this time, since the move may have died. */
@@ -25,7 +30,7 @@ const REPEAT_MS = 2000
 /** Carries requests from a move to the processes of its source, and their answers back. */
 export interface StopChannel {
   send(request: StopRequest): Promise<void>
-  /** Returns the nodes that have answered a request. */
+  /** Returns the nodes that have answered a request, without those that are known to have ended since. */
   answers(move: string, state: StopAnswer['state']): Promise<string[]>
   /** Counts the processes that receive requests now; 0 where the channel can't tell. */
   listeners(): Promise<number>
@@ -89,24 +94,26 @@ export class StopSender {
    * Keeps every process that has stopped from writing for good.
    *
    * @param waitMs maximum wait for their answers
-   * @returns whether all have answered. The others would write again when their lease ends; the caller lets all write.
+   * @returns `silent`: some have not answered. They would write again when their lease ends; the caller lets all write, or
+   *   calls this again at once. `lapsed`: one of them may have written already.
    */
-  async complete(waitMs: number): Promise<boolean> {
+  async complete(waitMs: number): Promise<'complete' | 'silent' | 'lapsed'> {
     clearInterval(this.#timer)
-    const stopped = await this.#channel.answers(this.#move, 'stop')
     let sentAt = Number.NEGATIVE_INFINITY
     for (const end = performance.now() + waitMs; performance.now() < end; await sleep(20)) {
       if (performance.now() - sentAt > REPEAT_MS) {
         await this.#send('done')
         sentAt = performance.now()
       }
+      if ((await this.#channel.answers(this.#move, 'lapsed')).length > 0) return 'lapsed'
       const complete = new Set(await this.#channel.answers(this.#move, 'done'))
+      const stopped = await this.#channel.answers(this.#move, 'stop')
       if (stopped.every((node) => complete.has(node))) {
         await this.#channel.close()
-        return true
+        return 'complete'
       }
     }
-    return false
+    return 'silent'
   }
 
   /** Lets the processes write again. */
@@ -124,15 +131,36 @@ export class StopSender {
   }
 }
 
-/** The folder of the data folder in which requests and answers are files, where the processes share no bus. */
+/** The folder of the data folder in which requests and answers are files. */
 export const STOP_FOLDER = 'moving'
 export const REQUEST = 'request.json'
-const ANSWER = /^(?:stop|done)-([A-Za-z0-9_-]+)\.json$/
+const ANSWER = /^(?:stop|done|lapsed)-([A-Za-z0-9_-]+)\.json$/
 
 export const readRequest = (folder: string): Promise<StopRequest | null> => readJson(join(folder, REQUEST))
 
-export async function answerInFolder(folder: string, answer: StopAnswer): Promise<void> {
-  await writeJson(join(folder, `${answer.state}-${answer.node}.json`), answer)
+/** @param writer the process that answers: what has ended writes no more, and is not waited for */
+export async function answerInFolder(
+  folder: string,
+  answer: StopAnswer,
+  writer: Writer = { pid: process.pid, host: hostname() },
+): Promise<void> {
+  await writeJson(join(folder, `${answer.state}-${answer.node}.json`), { ...answer, ...writer })
+}
+
+interface Writer {
+  pid: number
+  host: string
+}
+
+/** Processes of another host, such as another container, can't be looked up here. */
+function hasEnded({ pid, host }: Writer): boolean {
+  if (host !== hostname()) return false
+  try {
+    process.kill(pid, 0)
+    return false
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH'
+  }
 }
 
 /** A channel for the processes of one data folder. */
@@ -144,7 +172,7 @@ export class FolderChannel implements StopChannel {
   }
 
   async send(request: StopRequest): Promise<void> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
+    await makeFolder(this.#folder)
     await writeJson(join(this.#folder, REQUEST), request)
   }
 
@@ -152,8 +180,8 @@ export class FolderChannel implements StopChannel {
     const nodes: string[] = []
     for (const name of await readdir(this.#folder)) {
       if (!ANSWER.test(name)) continue
-      const answer = await readJson<StopAnswer>(join(this.#folder, name))
-      if (answer?.move === move && answer.state === state) nodes.push(answer.node)
+      const answer = await readJson<StopAnswer & Writer>(join(this.#folder, name))
+      if (answer?.move === move && answer.state === state && !hasEnded(answer)) nodes.push(answer.node)
     }
     return nodes
   }

@@ -1,10 +1,11 @@
 import { createWriteStream } from 'node:fs'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
+import { makeFolder } from '../../../core/data/folders/make-folder.ts'
 import { Conflict, InvalidRequest, isPlatformError, type PlatformError } from '../../../core/errors.ts'
 import { isId, newId } from '../../../core/ids.ts'
 import { visibleText } from '../../../core/visible-text.ts'
@@ -252,7 +253,7 @@ export class GeneratedAssets {
     const named = (name: string) => job.artifacts.find((artifact) => artifact.name === name)
     const [model, preview] = [named('model.glb'), named('preview.png')]
     if (!model) return this.#fail(row, { code: 'invalid_artifact', message: 'There is no model.' })
-    await mkdir(folder, { recursive: true })
+    await makeFolder(folder)
     const scratch = await mkdtemp(join(folder, 'asset-'))
     try {
       const path = join(scratch, 'model.glb')

@@ -1,6 +1,7 @@
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
+import { makeFolder } from '../../../core/data/folders/make-folder.ts'
 import { newId } from '../../../core/ids.ts'
 import type { Availability, BlenderExecutor } from '../../../drivers/blender/interface.ts'
 import type { Storage } from '../../../drivers/storage/interface.ts'
@@ -246,7 +247,7 @@ export class Worker {
     const { job } = claim
     await changed(job)
     try {
-      await mkdir(folder, { recursive: true, mode: 0o700 })
+      await makeFolder(folder)
       const from = job.sourceJobId ? await db.em().findOne(JobRow, { id: job.sourceJobId }) : null
       const source = from?.artifacts.find(({ name }) => name === 'scene.blend') ?? null
       const outcome = await runJob(

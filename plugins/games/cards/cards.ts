@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
+import { makeFolder } from '../../../core/data/folders/make-folder.ts'
 import { WorkerPool } from '../../../core/jobs/worker-pool.ts'
 import { coverSvg } from '../../../core/pages/index.ts'
 import type { Game } from '../schemas.ts'
@@ -109,7 +110,7 @@ export class Cards {
   }
 
   async #keep(file: string, png: Buffer): Promise<void> {
-    await mkdir(this.#folder, { recursive: true })
+    await makeFolder(this.#folder)
     const scratch = `${file}.${randomBytes(6).toString('hex')}`
     await writeFile(scratch, png)
     await rename(scratch, file)

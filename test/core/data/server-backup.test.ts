@@ -76,6 +76,7 @@ async function restoreInto(place: TestPlace, file: string, progress = context.pr
   await restoreBackup(file, {
     dataDir: join(place.dataDir, 'restored'),
     openStorage: async () => place.storage(),
+    secret: place.secret,
     ...(isServer(driver) && {
       intoServer: async (path, dataDir) =>
         copyIntoServer(await openFile(path), driver, { ...context, progress, dataDir }),

@@ -143,7 +143,7 @@ t.test('a move that ends in its last step leaves one place that accepts changes,
   // A killed process tells the source nothing more.
   const killed = moveAs('killed', async (sender) => {
     await isIncomplete()
-    t.equal(await sender.complete(30_000), true)
+    t.equal(await sender.complete(30_000), 'complete')
     throw new Error('killed')
   })
   const silent = { ...killed.writeStop, cancel: async () => {} }

@@ -1,6 +1,7 @@
 // A process that stops writing while a move takes its last step.
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -42,7 +43,7 @@ t.test('a platform refuses changes while a move asks for it, and serves pages', 
 
   const done = new StopSender(new FolderChannel(platform.app.config.dataDir), 'second')
   t.same(await done.stop(10_000), { stopped: 1, silent: 0 })
-  t.equal(await done.complete(10_000), true)
+  t.equal(await done.complete(10_000), 'complete')
   t.equal((await platform.stranger.post('/api/auth/sign-in', {})).status, 503, 'and none at all after it')
 })
 
@@ -108,11 +109,79 @@ t.test('all nodes of a bus stop writing', needsRedis, async (t) => {
     busy.publish(ANSWER_CHANNEL, JSON.stringify({ move: 'again', node: 'busy', state }))
   await answer('stop')
   t.same(await stopped, { stopped: 3, silent: 0 }, 'a node that was connected is waited for')
-  t.equal(await again.complete(1), false, 'the end of the move is confirmed by each of them')
+  t.equal(await again.complete(1), 'silent', 'the end of the move is confirmed by each of them')
   const completed = again.complete(60_000)
   await until(async () => gates.every((gate) => gate.closed))
   await answer('done')
-  t.equal(await completed, true)
+  t.equal(await completed, 'complete')
+})
+
+t.test('a process with a bus is also asked in its data folder', async (t) => {
+  const { db, dataDir, bus } = await parts(t)
+  const gate = await WriteGate.open({ db, bus, byBus: true, dataDir, log, node: 'one' })
+  t.teardown(() => gate.close())
+  const sender = new StopSender(new FolderChannel(dataDir), 'move')
+  t.same(await sender.stop(60_000), { stopped: 1, silent: 0 })
+  t.ok(gate.closed)
+  await sender.cancel()
+})
+
+t.test('a process that has ended is not waited for', async (t) => {
+  const { db, dataDir, bus } = await parts(t)
+  const gate = await WriteGate.open({ db, bus, byBus: false, dataDir, log, node: 'one' })
+  t.teardown(() => gate.close())
+  const sender = new StopSender(new FolderChannel(dataDir), 'move')
+  const stopped = sender.stop(60_000)
+  const folder = join(dataDir, STOP_FOLDER)
+  await until(async () => gate.closed)
+  const { pid } = spawnSync(process.execPath, ['--version'])
+  await answerInFolder(folder, { move: 'move', node: 'two', state: 'stop' }, { pid, host: hostname() })
+  t.same(await stopped, { stopped: 1, silent: 0 })
+  t.equal(await sender.complete(60_000), 'complete')
+})
+
+/** A gate in a folder with a short lease, which has stopped for the move `move`. */
+async function stoppedGate(t: Test, leaseMs: number) {
+  const { db, dataDir, bus } = await parts(t)
+  const gate = await WriteGate.open({ db, bus, byBus: false, dataDir, log, node: 'one', leaseMs })
+  t.teardown(() => gate.close())
+  const channel = new FolderChannel(dataDir)
+  const answered = (state: 'stop' | 'done' | 'lapsed') =>
+    until(async () => (await channel.answers('move', state)).includes('one'))
+  await channel.send({ move: 'move', state: 'stop' })
+  await answered('stop')
+  return { gate, channel, answered, folder: join(dataDir, STOP_FOLDER) }
+}
+
+t.test('a process that was held up longer than its lease stays stopped, if the request was repeated', async (t) => {
+  const leaseMs = 4000
+  const { gate, channel, answered, folder } = await stoppedGate(t, leaseMs)
+  // Nothing of this process runs meanwhile, so that it finds both at once.
+  writeFileSync(join(folder, 'next'), JSON.stringify({ move: 'move', state: 'stop' }))
+  renameSync(join(folder, 'next'), join(folder, REQUEST))
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, leaseMs)
+  await channel.send({ move: 'move', state: 'done' })
+  await answered('done')
+  t.same(await channel.answers('move', 'lapsed'), [])
+  t.ok(gate.closed)
+})
+
+t.test('a process that may have written since it answered says so, and ends the move', async (t) => {
+  const { gate, channel, answered } = await stoppedGate(t, 1)
+  await until(async () => !gate.closed)
+  const sender = new StopSender(channel, 'move')
+  t.equal(await sender.complete(60_000), 'lapsed')
+  await answered('lapsed')
+  await sender.cancel()
+})
+
+t.test('a repetition that arrives after the end of the move opens nothing', async (t) => {
+  const { gate, channel, answered } = await stoppedGate(t, 2000)
+  await channel.send({ move: 'move', state: 'done' })
+  await answered('done')
+  await channel.send({ move: 'move', state: 'stop' })
+  await sleep(3000)
+  t.ok(gate.closed)
 })
 
 async function parts(t: Test) {
