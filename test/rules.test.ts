@@ -30,6 +30,7 @@ const FOR_DRIVERS = [
   'core/data/counters.ts',
   'core/data/database.ts',
   'core/data/durability/fsync.ts',
+  'core/data/folders/make-folder.ts',
   'core/data/migrations.ts',
   'core/data/sharing/file-lock.ts',
   'core/jobs/worker-pool.ts',

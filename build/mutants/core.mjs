@@ -52,8 +52,8 @@ export default [
   {
     name: 'a token does what its scopes do not say',
     in: 'core',
-    find: "demand.scope && principal.scopes !== 'all' && !principal.scopes.has(demand.scope)",
-    replace: "demand.scope && principal.scopes !== 'all' && principal.scopes.size === 0",
+    find: 'demand.scopes.filter((scope) => !scopes.has(scope))',
+    replace: 'demand.scopes.filter(() => scopes.size === 0)',
     tests: ['core/http/auth'],
   },
   {
@@ -73,8 +73,8 @@ export default [
   {
     name: 'a token of one kind is taken for another',
     in: 'core',
-    find: 'if (kinds.includes(bearer.kind)) return bearer',
-    replace: 'if (kinds.length > 0) return bearer',
+    find: 'if (!bearer || kinds.includes(bearer.kind)) return bearer',
+    replace: 'if (!bearer || kinds.length > 0) return bearer',
     tests: ['core/http/auth'],
   },
   {

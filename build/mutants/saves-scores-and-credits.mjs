@@ -283,8 +283,8 @@ export default [
   {
     name: 'a server elsewhere reads saves without the scope',
     in: 'plugins/saves',
-    find: "if (scopes !== 'all' && !scopes.has(SCOPE) && !game.hosted) {",
-    replace: 'if (false) {',
+    find: "if (scopes !== 'all' && !scopes.has(SCOPE) && !game.hosted) throw",
+    replace: 'if (false) throw',
     tests: ['plugins/saves/access'],
   },
   {
