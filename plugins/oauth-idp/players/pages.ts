@@ -166,11 +166,18 @@ export const playerPages: Routes = async (app) => {
         <h1>Sign out?</h1>
         <p class="lede">You are signed in as <strong>${viewer.name}</strong>.${isGuest && html` As a guest you can't come back as the same player. <a href="/settings">Create an account</a> to keep it.`}</p>
       </header>
-      <${Form} action="/sign-out"><${Row}><${Button} kind="act">Sign out<//><${Button} href="/">Stay<//><//><//>`
+      <${Form} action="/sign-out">
+        <input type="hidden" name="confirmed" value="yes" />
+        <${Row}><${Button} kind="act">Sign out<//><${Button} href="/">Stay<//><//>
+      <//>`
     return renderPage(reply, { title: 'Sign out', user: viewer, narrow: true, body })
   })
 
   app.post('/sign-out', acts, async (request, reply) => {
+    const { confirmed } = Object(request.body) as { confirmed?: unknown }
+    const visitor = confirmed === undefined ? await sessions.authenticate(request) : null
+    // A guest loses the player for good, and is asked first.
+    if (visitor && (await players.find(visitor.playerId))?.isGuest) return reply.redirect('/sign-out', 303)
     await sessions.end(request, reply)
     return reply.redirect('/', 303)
   })

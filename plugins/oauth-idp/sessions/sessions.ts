@@ -127,6 +127,8 @@ export class Sessions {
   async end(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     await this.#endOf(request)
     this.#cookie.clear(reply)
+    // Otherwise the Back button shows the pages of the player who has left. Browsers obey it over https and on localhost.
+    reply.header('clear-site-data', '"cache"')
   }
 
   /** Returns the player of a browser session, for the kernel's `auth`. */

@@ -93,3 +93,23 @@ t.test('a player approves a device', async (t) => {
     t.same(complaints, [], name)
   }
 })
+
+t.test('after a sign-out the Back button shows nothing of the player', async (t) => {
+  const browser = await openBrowser(t)
+  if (!browser) return
+  const platform = await startPlatform(t, { only: ['oauth-idp', 'tokens'], listen: true })
+  const player = await platform.signUp({ name: 'Grace Hopper' })
+  const { page } = await openPage(browser)
+  await page.goto(`${platform.portal}/sign-in?returnTo=/settings`)
+  await signIn(page, player)
+  await page.waitForURL('**/settings')
+  t.match(await page.textContent('body'), /Grace Hopper/)
+  await page
+    .locator('form[action="/sign-out"] button')
+    .first()
+    .evaluate((button: HTMLElement) => button.click())
+  await page.waitForURL(`${platform.portal}/`)
+  await page.goBack()
+  t.notMatch(await page.textContent('body'), /Grace Hopper/)
+  t.match(page.url(), /\/sign-in\?returnTo=%2Fsettings$/)
+})

@@ -19,7 +19,13 @@ t.test('a guest has a name and nothing else, and is kept by the browser', async 
   t.match((await browser.get('/api/auth/session')).body, { signedIn: true, user: { id: body.user.id } })
   t.match(await browser.post('/api/auth/guest', { name: ' ' }), { status: 400 })
   t.match((await browser.get('/settings')).text, /Create an account/)
-  t.match((await browser.get('/sign-out')).text, /come back as the same player/)
+  const asked = await browser.submit('/sign-out', {})
+  t.match(asked, { status: 303, headers: { location: /^\/sign-out$/ } }, 'the menu of every page asks a guest first')
+  const question = await browser.get('/sign-out')
+  t.match(question.text, /come back as the same player[\s\S]*name="confirmed" value="yes"/)
+  t.equal((await browser.get('/api/auth/session')).body.signedIn, true)
+  t.match(await browser.submit('/sign-out', { confirmed: 'yes' }), { status: 303, headers: { location: /^\/$/ } })
+  t.equal((await browser.get('/api/auth/session')).body.signedIn, false)
 })
 
 t.test('the form on the sign-in page lets a guest in and goes on to the game', async (t) => {
