@@ -72,7 +72,11 @@ class Framed implements FrameSession {
       if (await signInByWindow(redeem)) this.#changed()
       return
     }
-    const ticket = this.#playPage.hasPlayer ? await this.#playPage.ticket({ pressed: true }) : null
+    if (!this.#playPage.hasPlayer) {
+      if (!(await this.#playPage.signIn())) leaveFrame(link.href)
+      return
+    }
+    const ticket = await this.#playPage.ticket({ pressed: true })
     if (ticket !== null && (await this.#redeem(ticket))) this.#changed()
     else leaveFrame(link.href)
   }

@@ -29,26 +29,40 @@ export class PlayPage {
    * Requests a ticket for this frame. Resolves with null when nobody is signed in there, or the player signed out in
    * this frame.
    */
-  ticket({ pressed = false } = {}): Promise<string | null> {
-    return new Promise((resolve) => {
-      const end = (ticket: string | null) => {
-        clearTimeout(timeout)
-        removeEventListener('message', onMessage)
-        resolve(ticket)
-      }
-      const onMessage = ({ source, origin, data }: MessageEvent) => {
-        if (source !== window.parent || origin !== this.#portal || data?.type !== 'service:ticket') return
-        end(typeof data.ticket === 'string' ? data.ticket : null)
-      }
-      const timeout = setTimeout(() => end(null), ANSWER_MS)
-      addEventListener('message', onMessage)
-      this.#say({ type: 'service:ticket', pressed })
-    })
+  async ticket({ pressed = false } = {}): Promise<string | null> {
+    const { ticket } = (await this.#ask({ type: 'service:ticket', pressed }, ANSWER_MS)) ?? {}
+    return typeof ticket === 'string' ? ticket : null
+  }
+
+  /**
+   * Asks the play page, where nobody is signed in, to lead to the sign-in and back.
+   *
+   * @returns false when it does not know this message, since it is older
+   */
+  async signIn(): Promise<boolean> {
+    return (await this.#ask({ type: 'service:sign-in' }, 1000)) !== null
   }
 
   /** Reports a sign-out in this frame, so that the play page issues no more tickets on its own. */
   signedOut(): void {
     this.#say({ type: 'service:signed-out' })
+  }
+
+  /** Returns the answer, a message of the same type; null when there is none in time. */
+  #ask(question: { type: string; pressed?: boolean }, withinMs: number): Promise<{ ticket?: unknown } | null> {
+    return new Promise((resolve) => {
+      const end = (answer: { ticket?: unknown } | null) => {
+        clearTimeout(timeout)
+        removeEventListener('message', onMessage)
+        resolve(answer)
+      }
+      const onMessage = ({ source, origin, data }: MessageEvent) => {
+        if (source === window.parent && origin === this.#portal && data?.type === question.type) end(data)
+      }
+      const timeout = setTimeout(() => end(null), withinMs)
+      addEventListener('message', onMessage)
+      this.#say(question)
+    })
   }
 
   #say(message: object): void {

@@ -2,7 +2,7 @@
  * The play page: opens the game for a signed-in player, or when its cover is pressed, gives it the keyboard, and offers
  * full screen.
  */
-import { openFrame } from './play/frame.ts'
+import { leadToSignIn, openFrame } from './play/frame.ts'
 import { offerFullScreen } from './play/full-screen.ts'
 import { giveKeyboardTo, leaveByKey } from './play/keyboard.ts'
 import { fitWindow } from './play/window-height.ts'
@@ -28,6 +28,7 @@ function open(place: HTMLElement, { givesKeyboard }: { givesKeyboard: boolean })
   giveKeyboardTo(frame, { atLoad: givesKeyboard })
   offerFullScreen(place, frame)
   leaveByKey(frame)
+  leadToSignIn(frame)
   if (isNew || document.readyState !== 'complete') showWaiting(frame, isNew)
 }
 

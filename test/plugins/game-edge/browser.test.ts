@@ -85,6 +85,30 @@ inFull(t)?.test('a game with threads, on https behind a proxy', { timeout: timeL
   if (browser) await playIsolated(t, browser, platform)
 })
 
+t.test(
+  'a visitor who signs in inside the frame comes back to the play page',
+  { timeout: timeLimit(120) },
+  async (t) => {
+    const browser = await openBrowser(t, [], { whole: true })
+    if (!browser) return
+    const platform = await startPlatform(t, { listen: true })
+    const { owner, game, url } = await publish(platform, {
+      'index.html': '<!doctype html><title>Game</title><h1>Game</h1>',
+    })
+    const { page, context } = await openPage(browser)
+    await page.goto(`${game.playUrl}?room=den`)
+    const widget = page.frameLocator('iframe').locator('service-auth:not([hidden])')
+    await widget.locator('a').click()
+    await page.waitForURL((address) => address.pathname === '/sign-in')
+    await signInOnPage(page, owner)
+    await page.waitForURL(`${game.playUrl}?room=den`)
+  await page.frameLocator('iframe').getByRole('heading', { name: 'Game' }).waitFor()
+    const frame = page.frames().find((one) => one.url().startsWith(url)) as unknown as Page
+    t.match(await session(frame), { signedIn: true, user: { name: 'Ada' } })
+    await context.close()
+  },
+)
+
 inFull(t)?.test(
   'a sign-in that needs the player’s consent ends signed out in the frame',
   { timeout: timeLimit(180) },

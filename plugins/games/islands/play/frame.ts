@@ -3,6 +3,9 @@ interface Ticket {
   action: string
 }
 
+/** The name of the frame where nobody is signed in. The game reads it (clients/browser/frame/play-page.ts). */
+const VISITOR = 'service-visitor'
+
 /**
  * Opens the frame of a game.
  *
@@ -17,12 +20,23 @@ export function openFrame(place: HTMLElement): HTMLIFrameElement {
   frame.setAttribute('aria-describedby', 'play-keys')
   if (ticket !== undefined) signIn(place, frame, { path: ticket, src, allow })
   else {
-    frame.name = 'service-visitor'
+    frame.name = VISITOR
     frame.allow = allow
     frame.src = src
     place.append(frame)
   }
   return frame
+}
+
+/** Leads a visitor who presses a sign-in button of the game to the sign-in, and back to this page. */
+export function leadToSignIn(frame: HTMLIFrameElement): void {
+  if (frame.name !== VISITOR) return
+  const game = new URL(frame.src).origin
+  addEventListener('message', ({ source, origin, data }) => {
+    if (source !== frame.contentWindow || origin !== game || data?.type !== 'service:sign-in') return
+    frame.contentWindow?.postMessage({ type: 'service:sign-in' }, origin)
+    location.assign(`/sign-in?${new URLSearchParams({ returnTo: location.pathname + location.search })}`)
+  })
 }
 
 /**
