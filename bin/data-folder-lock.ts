@@ -83,7 +83,7 @@ export function tryListening(host: string, port: number): Promise<number> {
 }
 
 /** Listens for a moment. @returns the port; for port 0 a free one */
-export function bind(host: string, port: number): Promise<number> {
+function bind(host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer()
     server.once('error', reject)

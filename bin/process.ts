@@ -9,7 +9,7 @@ import type { LoadedConfig } from '../config/load.ts'
 import { printConfig } from '../config/print.ts'
 import { formatProblem } from '../config/problems.ts'
 import { folderProblem } from '../core/data/data-folder.ts'
-import { createKernel, type KernelParts } from '../core/kernel.ts'
+import { createKernel } from '../core/kernel.ts'
 import { createLog } from '../core/observe/log.ts'
 import { LogTail } from '../core/observe/log-tail.ts'
 import { residentBytes } from '../core/observe/resident-memory.ts'
@@ -19,7 +19,6 @@ import type { Installation } from './installation.ts'
 /** Further parts of a server: see `KernelParts`. */
 export interface ServerParts {
   takeDataFolder?: (warn: (message: string) => void) => Promise<{ release(): void } | null>
-  refuse?: NonNullable<KernelParts['refuse']>
   ports?: Ports | undefined
   siblings?: Siblings | undefined
 }
@@ -34,7 +33,7 @@ export async function createPlatform(
   { config, plugins, disabled, drivers, problems, schema }: LoadedConfig,
   installation: Installation,
   terminal: boolean,
-  { takeDataFolder = async () => null, refuse = async () => {}, ports, siblings }: ServerParts = {},
+  { takeDataFolder = async () => null, ports, siblings }: ServerParts = {},
 ): Promise<FastifyInstance> {
   keepTicksFast()
   const { endpoint } = config.telemetry
@@ -63,7 +62,6 @@ export async function createPlatform(
     version: installation.version,
     telemetry,
     takeDataFolder: () => takeDataFolder((message) => log.warn(message)),
-    refuse,
     ports,
     siblings,
     program: installation.binary ? { path: installation.binary, version: installation.version } : null,

@@ -3,9 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { LoadedConfig } from '../config/load.ts'
 import { processCount } from '../config/processes.ts'
 import type { Config } from '../core/config.ts'
-import { gamePortProblem } from '../core/origins/game-ports.ts'
-import { portsOfGames } from '../plugins/games/index.ts'
-import { bind, joinDataFolder, listenProblem, takeDataFolder, tryListening } from './data-folder-lock.ts'
+import { joinDataFolder, listenProblem, takeDataFolder, tryListening } from './data-folder-lock.ts'
 import type { Installation } from './installation.ts'
 import { NODE_FLAGS } from './node-flags.js'
 import { argumentsOf, type ConfigOptions, loadProgramConfig } from './options.ts'
@@ -56,7 +54,6 @@ async function serveAlone(start: Start): Promise<void> {
   const terminal = process.stdout.isTTY === true
   const app = await createPlatform(loaded, installation, terminal, {
     takeDataFolder: (warn) => takeDataFolder(placesOf(config), warn),
-    refuse: (database) => refuseTakenPorts(config, database),
   })
   await open(app, start, () =>
     path
@@ -172,23 +169,6 @@ function withoutJobs(loaded: LoadedConfig): LoadedConfig {
   if (!blender || blender.driver.name === 'none') return loaded
   const config = { ...(blender.config as object), capacity: 0 }
   return { ...loaded, drivers: { ...loaded.drivers, blender: { ...blender, config } } }
-}
-
-/**
- * Checks the ports of the games, which are stored in the database.
- *
- * @throws StartupError when another program uses one of them
- */
-async function refuseTakenPorts(
-  { games, listen }: Config,
-  database: Parameters<typeof portsOfGames>[0],
-): Promise<void> {
-  if (games.origins !== 'port') return
-  const own = [listen.port, listen.tls.redirectPort]
-  for (const port of (await portsOfGames(database)).filter((port) => !own.includes(port)))
-    await bind(listen.host, port).catch((error: NodeJS.ErrnoException) => {
-      throw gamePortProblem(port, error)
-    })
 }
 
 /** Loads the configuration and replaces port 0 by a free port, since the public addresses contain the port. */

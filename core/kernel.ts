@@ -14,7 +14,6 @@ import type { Config } from './config.ts'
 import { backUpBeforeMigration } from './data/backups/migration-backup.ts'
 import type { FileSource } from './data/built-files.ts'
 import { assertClockNotBehind, assertClocksAgree, assertRoom, openDataFolder } from './data/data-folder.ts'
-import type { DatabaseDriver } from './data/database.ts'
 import { KeyRings } from './data/key-rings.ts'
 import { Keys } from './data/keys.ts'
 import { WriteGate } from './data/moving/write-gate.ts'
@@ -78,8 +77,6 @@ export interface KernelParts {
    * when the app closes, after everything else.
    */
   takeDataFolder?: () => Promise<{ release(): void } | null>
-  /** Called once the database answers and before any write. An error ends the start. */
-  refuse?: (database: Pick<DatabaseDriver, 'query'>) => Promise<void>
   /** How servers listen; each on its own when absent. */
   ports?: Ports | undefined
   /** The place of this process among those of this machine; absent when it is alone. */
@@ -135,7 +132,6 @@ async function start(config: Config, parts: KernelParts, cleanups: CleanupStack)
   await events.start()
   const refuse = async () => {
     if (clock === systemClock && database.now) assertClocksAgree(await database.now(), clock)
-    await parts.refuse?.(database)
   }
   const beforeMigration = () =>
     backUpBeforeMigration({ driver: database, dataDir: config.dataDir, version, clock, log })
@@ -157,7 +153,8 @@ async function start(config: Config, parts: KernelParts, cleanups: CleanupStack)
   // 4. The server with its connection limits and certificate.
   const requests = new RequestMetrics()
   const plainHttp = new PlainHttp(origins, { lan: config.lan.enabled })
-  const local = config.lan.enabled && config.lan.https ? await openLocalAuthority(lanHosts(config), clock) : null
+  const warn = (message: string) => log.warn(message)
+  const local = config.lan.enabled && config.lan.https ? await openLocalAuthority(lanHosts(config), clock, warn) : null
   const certificate = files?.current ?? local?.certificate
   const connections = new Connections(config.limits, { isProxy: proxyTest(config.trustProxy) })
   const fastPath = new FastPath(

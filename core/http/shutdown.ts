@@ -20,6 +20,7 @@ export function installShutdown(app: FastifyInstance, health: Health, seconds: n
   app.addHook('preClose', (done) => {
     health.draining = true
     app.fastPath.end()
+    app.gamePorts.stop()
     const servers = serversOf(app)
     // Fastify closes the app's own server, if it has opened it.
     const others = app.ports.shared ? servers : servers.slice(1)

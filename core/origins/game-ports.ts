@@ -3,15 +3,23 @@ import type { FastifyInstance } from 'fastify'
 import { StartupError } from '../errors.ts'
 import type { Origins } from './origins.ts'
 
+/** The interval of trying again to open the ports that other programs have. */
+const RETRY_MS = 3000
+
 /**
  * One port for each game, for networks without wildcard names (`games.origins: port`). Every port leads to the same
  * app; the Host header selects the game, as it does with names. The ports close with the app (core/http/shutdown.ts).
+ *
+ * A port that another program has at the start delays only its game, which is served once the port is free.
  */
 export class GamePorts {
   readonly #app: FastifyInstance
   readonly #origins: Origins
   readonly #servers = new Map<number, Server>()
+  /** The ports that other programs have. */
+  readonly #occupied = new Set<number>()
   #listening = false
+  #stopped = false
 
   constructor(app: FastifyInstance, origins: Origins) {
     this.#app = app
@@ -24,14 +32,42 @@ export class GamePorts {
   }
 
   /**
-   * Opens the ports of the existing games. The code that lets the app listen calls it; in a Fastify hook the error
-   * would be swallowed.
-   *
-   * @throws StartupError when another program has one of them
+   * Opens the ports of the existing games. The code that lets the app listen calls it. The log names each game whose
+   * port another program has.
    */
   async listen(): Promise<void> {
     this.#listening = true
-    for (const port of this.#origins.gamePorts()) await this.#listen(port)
+    for (const [port, slug] of this.#origins.gamePorts()) {
+      await this.#listen(port, slug).catch(({ message }: Error) => {
+        this.#occupied.add(port)
+        this.#app.log.error({ slug, port }, `${message} The other games are served, and the port is tried again.`)
+      })
+    }
+    this.#retryLater()
+  }
+
+  /** Opens no more ports. */
+  stop(): void {
+    this.#stopped = true
+  }
+
+  #retryLater(): void {
+    if (this.#occupied.size > 0 && !this.#stopped) setTimeout(() => this.#retry(), RETRY_MS).unref()
+  }
+
+  async #retry(): Promise<void> {
+    for (const [port, slug] of this.#origins.gamePorts()) {
+      if (this.#stopped) return
+      if (!this.#occupied.has(port)) continue
+      const opened = await this.#listen(port, slug).then(
+        () => true,
+        () => false,
+      )
+      if (!opened) continue
+      this.#occupied.delete(port)
+      this.#app.log.info({ slug, port }, `port ${port} of the game ${slug} is open now`)
+    }
+    this.#retryLater()
   }
 
   /**
@@ -40,11 +76,11 @@ export class GamePorts {
    * @throws StartupError when another program uses the port; the game then does not get it
    */
   async assign(slug: string, port: number): Promise<void> {
-    if (this.#listening) await this.#listen(port)
+    if (this.#listening && !this.#occupied.has(port)) await this.#listen(port, slug)
     this.#origins.assignPort(slug, port)
   }
 
-  async #listen(port: number): Promise<void> {
+  async #listen(port: number, slug: string): Promise<void> {
     if (this.#servers.has(port)) return
     const { host } = this.#app.config.listen
     const server = this.#app.fastPath.createServer((request, response) => this.#app.routing(request, response))
@@ -54,12 +90,11 @@ export class GamePorts {
       server.on('upgrade', (...upgrade) => this.#app.server.emit('upgrade', ...upgrade))
     }
     await this.#app.ports.listen(server, { port, host }).catch((error: NodeJS.ErrnoException) => {
-      throw gamePortProblem(port, error)
+      throw new StartupError(
+        `Port ${port} of the game ${slug} can't be opened (${error.code}); another program may have it.`,
+      )
     })
+    if (this.#stopped) return this.#app.ports.close(server)
     this.#servers.set(port, server)
   }
 }
-
-/** Explains why the port of a game can't be opened. */
-export const gamePortProblem = (port: number, { code }: NodeJS.ErrnoException): StartupError =>
-  new StartupError(`Port ${port}, which belongs to a game, can't be opened (${code}); free it and start again.`)

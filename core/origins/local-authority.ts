@@ -1,4 +1,5 @@
 import { createHash, X509Certificate } from 'node:crypto'
+import { rm } from 'node:fs/promises'
 import { isIPv4 } from 'node:net'
 import { join } from 'node:path'
 import type { Clock } from '../clock.ts'
@@ -35,21 +36,30 @@ const LABEL = 'GAMEYARD AUTHORITY KEY'
  * The authority can only sign for addresses of local networks and names that end in `.local` (name constraints, RFC
  * 5280 section 4.2.1.10). Trusting it therefore puts no other site at risk, even when its key is stolen.
  *
+ * An authority that is not yet valid was made while the clock was ahead. No device accepts it, so a new one replaces it.
+ *
  * @param hosts IPv4 addresses and names
+ * @param warn called when the authority is replaced
  * @throws StartupError when the file is damaged
  */
 export async function openLocalAuthority(
   { dataDir, hosts }: { dataDir: string; hosts: readonly string[] },
   clock: Clock,
+  warn: (message: string) => void = () => {},
 ): Promise<{ authority: LocalAuthority; certificate: ServerCertificate }> {
   const x509 = await loadX509()
   const now = clock.now().getTime()
   const file = join(dataDir, 'keys', 'authority.pem')
-  const kept = (await readOrCreate(file, () => makeAuthority(x509, hosts, now))).toString()
-  const [certificate] = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----\n?/.exec(kept) ?? []
-  const [, key] = new RegExp(`-----BEGIN ${LABEL}-----([\\s\\S]+?)-----END ${LABEL}-----`).exec(kept) ?? []
-  if (!certificate || !key)
-    throw new StartupError(`The file ${file} is damaged; restore it, or remove it to create a new one.`)
+  const open = async () => partsOf(await readOrCreate(file, () => makeAuthority(x509, hosts, now)), file)
+  let { certificate, key } = await open()
+  const { validFrom } = new X509Certificate(certificate)
+  if (Date.parse(validFrom) > now) {
+    await rm(file)
+    ;({ certificate, key } = await open())
+    warn(
+      `the certificate authority was valid only from ${validFrom} on, made while the clock was ahead: there is a new one, which devices must trust`,
+    )
+  }
   const issuer = new x509.X509Certificate(certificate)
   const signingKey = await crypto.subtle.importKey('pkcs8', Buffer.from(key, 'base64'), ALGORITHM, false, ['sign'])
   const own = new X509Certificate(certificate)
@@ -62,6 +72,14 @@ export async function openLocalAuthority(
     },
     certificate: await signFor(x509, { issuer, signingKey, hosts, now }),
   }
+}
+
+function partsOf(kept: Buffer, file: string): { certificate: string; key: string } {
+  const text = kept.toString()
+  const [certificate] = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----\n?/.exec(text) ?? []
+  const [, key] = new RegExp(`-----BEGIN ${LABEL}-----([\\s\\S]+?)-----END ${LABEL}-----`).exec(text) ?? []
+  if (certificate && key) return { certificate, key }
+  throw new StartupError(`The file ${file} is damaged; restore it, or remove it to create a new one.`)
 }
 
 type X509 = typeof import('@peculiar/x509')

@@ -185,9 +185,9 @@ export class Origins {
     this.#sites.clear()
   }
 
-  /** Lists the ports of games. */
-  gamePorts(): number[] {
-    return [...this.#slugByPort.keys()]
+  /** Lists the ports of games, with the slugs. */
+  gamePorts(): [port: number, slug: string][] {
+    return [...this.#slugByPort]
   }
 
   /** Returns the site of a request. Caches it on the request and, for well-formed hosts, between requests. */

@@ -49,7 +49,6 @@ import { registerScheduledTasks } from './scheduled-tasks.ts'
 import { GamesLimits } from './schemas.ts'
 
 export { recordActivity } from './activity/record.ts'
-export { portsOfGames } from './addresses/ports.ts'
 export { Approvals } from './approvals.ts'
 export type { GameColumn, GameTab, OwnerStat, PageSection, SettingsPage } from './dashboard.ts'
 export { NotBasedOnLive, Suspended } from './errors.ts'

@@ -9,5 +9,10 @@ export const CategoriesFixed = defineError(
   409,
   'These categories already have votes; start a new jam for other categories.',
 )
+export const EntriesFixed = defineError(
+  'entries_fixed',
+  409,
+  'People vote or have voted on the games; ask the organiser to take yours out.',
+)
 export const StillVoting = defineError('still_voting', 409, 'Close the voting before results are shown.')
 export const ResultsShown = defineError('results_shown', 409, 'Hide the results before people vote again.')

@@ -26,7 +26,7 @@ export default definePlugin(
       await em.nativeDelete(JamEntryRow, { gameId })
     })
     const { deletion } = app.identity
-    deletion.cleanups.push((em, voterId) => em.nativeDelete(JamVoteRow, { voterId }))
+    deletion.cleanups.push((em, voterId) => app.jams.forgetVoter(em, voterId))
     deletion.exporters.set('jamVotes', (voterId) => app.jams.export(voterId))
     // On a LAN the jam is the main purpose; elsewhere only administrators see the link.
     app.site.navigation.push(

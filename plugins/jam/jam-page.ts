@@ -19,6 +19,14 @@ import type { Game } from '../games/index.ts'
 import type { Entry } from './jams.ts'
 import type { Jam, Votes } from './schemas.ts'
 
+/** A game of the viewer. */
+interface OwnGame {
+  game: Game
+  takesPart: boolean
+  /** Whether everybody may see it. */
+  isShown: boolean
+}
+
 interface JamProps {
   jam: Jam
   entries: Entry[]
@@ -27,8 +35,8 @@ interface JamProps {
   voters: number
   votes: Votes
   viewer: { id: string; isAdmin: boolean } | null
-  /** The viewer's own games that could take part. */
-  mine: Game[]
+  /** The viewer's own games that take part or could. */
+  mine: OwnGame[]
   guests: boolean
 }
 
@@ -58,7 +66,7 @@ export const JamPage = (props: JamProps): View => {
     <//>
     ${boards && html`<${Section} title="Leaderboards" id="boards"><div data-live="boards">${boards}</div><//>`}
     ${jam.votingOpen && html`<${Voting} ...${props} />`}
-    ${jam.submissionsOpen && html`<${Submitting} ...${props} />`}
+    ${(jam.submissionsOpen || props.mine.length > 0) && html`<${Submitting} ...${props} />`}
     ${viewer?.isAdmin && html`<${Organising} ...${props} />`}`
 }
 
@@ -135,10 +143,10 @@ const Voting = ({ jam, entries, votes, viewer, guests }: JamProps): View => {
     <//>`
 }
 
-const Submitting = ({ entries, mine, viewer }: JamProps): View => {
-  const taking = new Set(entries.map(({ gameId }) => gameId))
-  const inIt = mine.filter(({ id }) => taking.has(id))
-  const left = mine.filter(({ id }) => !taking.has(id))
+const Submitting = ({ jam, mine, viewer, voters }: JamProps): View => {
+  const inIt = mine.filter(({ takesPart }) => takesPart)
+  const left = mine.filter(({ takesPart }) => !takesPart).map(({ game }) => game)
+  const isFixed = !jam.submissionsOpen || jam.votingOpen || jam.revealed > 0 || voters > 0
   return html`
     <${Section} title="Your games" id="submit" layout="side" description="A public game with a build can take part, until submissions close. You can still deploy to it.">
       ${!viewer && html`<${Card}><p>Sign in with an account to submit a game.</p><${Button} href="/sign-in?returnTo=/jam">Sign in<//><//>`}
@@ -147,16 +155,25 @@ const Submitting = ({ entries, mine, viewer }: JamProps): View => {
         html`<${Table} caption="Your games in the jam" rows=${inIt} columns=${[
           {
             label: 'Game',
-            cell: (game: Game) => html`<a href=${`/games/${game.slug}`}>${game.title}</a>`,
+            cell: ({ game }: OwnGame) => html`<a href=${`/games/${game.slug}`}>${game.title}</a>`,
           },
+          { label: 'State', cell: stateOf },
           {
             label: 'Withdraw',
             action: true,
-            cell: (game: Game) => html`<${Withdraw} gameId=${game.id} title=${game.title} />`,
+            cell: ({ game }: OwnGame) =>
+              isFixed && !viewer?.isAdmin
+                ? html`<span class="soft">Ask the organiser</span>`
+                : html`<${Withdraw} gameId=${game.id} title=${game.title} voters=${voters} />`,
           },
         ]} />`
       }
       ${
+        !jam.submissionsOpen &&
+        html`<${Card}><p>Submissions are closed.${left.length > 0 && ` Not in the jam: ${left.map(({ title }) => title).join(', ')}.`}</p><//>`
+      }
+      ${
+        jam.submissionsOpen &&
         left.length > 0 &&
         html`<${Card}><${Form} action="/jam/entries" submit="Submit" kind="plain">
           <${Field} label="Game" name="gameId" id="submit-game" type="select" options=${left.map(({ id, title }) => ({ value: id, label: title }))} />
@@ -170,13 +187,19 @@ const Submitting = ({ entries, mine, viewer }: JamProps): View => {
     <//>`
 }
 
-const Withdraw = ({ gameId, title }: { gameId: string; title: string }): View => html`
-  <${Form} action="/jam/entries/withdraw">
+const stateOf = ({ game, isShown }: OwnGame): Content =>
+  isShown
+    ? 'Takes part'
+    : `Takes part, but is not shown: it ${game.visibility === 'private' ? 'is private' : "can't be played now"}`
+
+/** The numbers of votes of the games are results, which nobody sees before they are revealed. */
+const Withdraw = ({ gameId, title, voters }: { gameId: string; title: string; voters: number }): View => html`
+  <${Confirm} small label="Withdraw" name=${`Withdraw ${title}`} action="/jam/entries/withdraw" submit=${`Withdraw ${title}`}>
+    <p>${voters > 0 ? `${count(voters, 'player')} voted in this jam. Their votes for this game are deleted, also from revealed results, and can't be restored.` : 'The game itself stays.'}</p>
     <input type="hidden" name="gameId" value=${gameId} />
-    <${Button} small label=${`Withdraw ${title}`}>Withdraw<//>
   <//>`
 
-const Organising = ({ jam, entries }: JamProps): View => html`
+const Organising = ({ jam, entries, voters }: JamProps): View => html`
   <${Section} title="Organise" id="organise" layout="side" description="Only administrators see this part.">
     <${Card} title="Now">
       <div class="row">
@@ -195,7 +218,7 @@ const Organising = ({ jam, entries }: JamProps): View => html`
         {
           label: 'Take out',
           action: true,
-          cell: (entry: Entry) => html`<${Withdraw} gameId=${entry.gameId} title=${entry.title} />`,
+          cell: (entry: Entry) => html`<${Withdraw} gameId=${entry.gameId} title=${entry.title} voters=${voters} />`,
         },
       ]} />`
     }

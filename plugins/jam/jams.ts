@@ -4,13 +4,14 @@ import type { FastifyInstance } from 'fastify'
 import { PROGRAM, recordAction } from '../../core/data/audit.ts'
 import { TtlCache } from '../../core/data/ttl-cache.ts'
 import { NotFound } from '../../core/errors.ts'
-import { newId } from '../../core/ids.ts'
+import { newId, randomText, timeOfId } from '../../core/ids.ts'
 import { visibleText } from '../../core/visible-text.ts'
 import type { Game } from '../games/index.ts'
 import type { RoomInfo } from '../multiplayer/index.ts'
 import { JamEntryRow, JamRow, JamVoteRow } from './entities.ts'
 import {
   CategoriesFixed,
+  EntriesFixed,
   NotPlayable,
   OwnGame,
   ResultsShown,
@@ -65,12 +66,11 @@ export class Jams {
     return row && toJam(row)
   }
 
-  /** Starts a jam with open submissions. The former jam ends. */
+  /** Starts a jam with open submissions. The former jam ends, also one from a time when the clock was ahead. */
   async create({ title, theme = '', categories = CATEGORIES }: NewJam, by = PROGRAM): Promise<Jam> {
     const { db, clock } = this.#parts
     const createdAt = clock.now()
-    const row = {
-      id: newId('jam', createdAt),
+    const fields = {
       title: visibleText(title),
       theme: theme.trim(),
       categories: categoriesOf(categories),
@@ -80,12 +80,15 @@ export class Jams {
       createdAt,
       updatedAt: createdAt,
     }
-    await db.transaction(async (em) => {
+    return db.transaction(async (em) => {
+      const former = await currentRow(em, LockMode.PESSIMISTIC_WRITE)
+      const earliest = former ? timeOfId(former.id).getTime() + 1 : 0
+      const row = { ...fields, id: newId('jam', new Date(Math.max(createdAt.getTime(), earliest))) }
       await em.insert(JamRow, row)
       const target = { kind: 'jam', id: row.id } as const
       await recordAction(em, clock, { by, action: 'jam.begin', target, after: stateOf(row) })
+      return toJam(row)
     })
-    return toJam(row)
   }
 
   /**
@@ -144,9 +147,10 @@ export class Jams {
   }
 
   /**
-   * Withdraws a game with its votes. Its maker may do so while submissions are open, the organiser always.
+   * Withdraws a game with its votes. Its maker may do so while submissions are open and nobody has voted, the organiser
+   * always.
    *
-   * @throws NotFound when it does not take part, or is another's; SubmissionsClosed
+   * @throws NotFound when it does not take part, or is another's; SubmissionsClosed; EntriesFixed
    */
   async withdraw(playerId: string, gameIdOrSlug: string, { organiser }: { organiser: boolean }): Promise<void> {
     const { db, clock, games } = this.#parts
@@ -155,7 +159,12 @@ export class Jams {
     if (!organiser && !isMaker) throw new NotFound('entry')
     await db.transaction(async (em) => {
       const jam = await mustBeOn(em)
-      if (!organiser && !jam.submissionsOpen) throw new SubmissionsClosed()
+      if (!organiser) {
+        if (!jam.submissionsOpen) throw new SubmissionsClosed()
+        // Votes for any game count: a refusal because of those for this game would tell that it has some.
+        const isFixed = jam.votingOpen || jam.revealed > 0 || (await em.count(JamVoteRow, { jamId: jam.id })) > 0
+        if (isFixed) throw new EntriesFixed()
+      }
       const entry = { jamId: jam.id, gameId: game.id }
       if ((await em.nativeDelete(JamEntryRow, entry)) === 0) throw new NotFound('entry')
       await em.nativeDelete(JamVoteRow, entry)
@@ -205,6 +214,22 @@ export class Jams {
     return Object.fromEntries(rows.map((row) => [row.category_id, row.game_id]))
   }
 
+  /**
+   * Deletes the votes of a voter whose account ends where people still vote. Elsewhere a result that was shown must not
+   * change, so the votes stay under a random id for each jam, which leads to nobody.
+   */
+  async forgetVoter(em: SqlEntityManager, voterId: string): Promise<void> {
+    const current = await currentRow(em, LockMode.PESSIMISTIC_READ)
+    if (current?.votingOpen) await em.nativeDelete(JamVoteRow, { jamId: current.id, voterId })
+    const votes = await em.find(JamVoteRow, { voterId }, { disableIdentityMap: true })
+    for (const id of new Set(votes.map(({ jamId }) => jamId))) {
+      const jam = await em.findOneOrFail(JamRow, { id })
+      // The time of a vote could tell whose it was.
+      const nobody = { voterId: randomText(16), castAt: jam.createdAt }
+      await em.nativeUpdate(JamVoteRow, { jamId: id, voterId }, nobody)
+    }
+  }
+
   /** Returns all votes of a player, for their data export. */
   async export(voterId: string) {
     const votes = await this.#parts.db.em().find(JamVoteRow, { voterId }, { orderBy: { castAt: 'asc' } })
@@ -215,6 +240,12 @@ export class Jams {
     const sql = 'select count(distinct voter_id) as voters from jam_votes where jam_id = ?'
     const [row] = await this.#parts.db.query<{ voters: number }>(sql, [jamId])
     return Number(row?.voters ?? 0)
+  }
+
+  /** Returns the ids of all games that take part, also of those that are not shown. */
+  async entered(jamId: string): Promise<Set<string>> {
+    const rows = await this.#parts.db.em().find(JamEntryRow, { jamId })
+    return new Set(rows.map(({ gameId }) => gameId))
   }
 
   /** Lists the public games that take part: those being played first, then the newest. */
@@ -241,9 +272,11 @@ export class Jams {
   /** Returns the revealed results. @throws NotFound without a jam */
   async results(): Promise<Results> {
     const { jam, ranked } = await this.#ranked()
-    const categories = revealedOf(ranked, jam.votingOpen ? 0 : jam.revealed)
     const steps = stepCount(ranked)
-    return { title: jam.title, revealed: jam.revealed, steps, voters: await this.voters(jam.id), categories }
+    // There may be fewer steps than were revealed, when a game has gone with its votes.
+    const revealed = Math.min(jam.revealed, steps)
+    const categories = revealedOf(ranked, jam.votingOpen ? 0 : revealed)
+    return { title: jam.title, revealed, steps, voters: await this.voters(jam.id), categories }
   }
 
   async #steps(): Promise<number> {

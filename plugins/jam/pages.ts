@@ -14,7 +14,7 @@ const own = { config: { auth: 'session', page: true }, constraints } as const
 const organises = { ...own, config: { ...own.config, role: 'admin' } } as const
 
 const Text = Type.Optional(Type.String({ maxLength: 2000 }))
-const Query = Type.Object({ done: Text })
+const Query = Type.Object({ done: Text, refused: Text })
 
 /** The messages after a step. The address contains only the name of the step. */
 const DONE: Record<string, string> = {
@@ -37,21 +37,27 @@ export const pages: Routes = async (app) => {
   app.get('/jam', { ...open, schema: { querystring: Query } }, async (request, reply) => {
     const viewer = request.principal?.viewer ?? null
     const jam = await app.jams.current()
-    const message = DONE[request.query.done ?? '']
+    const { done = '', refused = '' } = request.query
+    const trouble = GONE.includes(refused) && TROUBLE[refused]
     const shell = {
       title: jam?.title ?? 'Game jam',
       current: '/jam',
       user: viewer,
-      flash: message ? { message } : null,
+      flash: trouble ? { tone: 'error' as const, message: trouble } : DONE[done] ? { message: DONE[done] } : null,
     }
     if (!jam) return renderPage(reply, { ...shell, body: NoJamPage({ isAdmin: viewer?.isAdmin ?? false }) })
-    const [entries, voters, votes, mine] = await Promise.all([
+    const [entries, voters, votes, mine, entered] = await Promise.all([
       app.jams.entries(jam.id),
       app.jams.voters(jam.id),
       viewer ? app.jams.votesOf(viewer.id, jam.id) : {},
       viewer ? app.games.list(viewer.id, { limit: 100 }) : { games: [] },
+      viewer ? app.jams.entered(jam.id) : new Set<string>(),
     ])
-    const ready = mine.games.filter((game) => app.games.isReady(game) && app.games.isShown(game))
+    const games = mine.games.map((game) => ({
+      game,
+      takesPart: entered.has(game.id),
+      isShown: app.games.isReady(game) && app.games.isShown(game),
+    }))
     const boards = await boardsOfGames(app, entries, { playerId: viewer?.id ?? null, most: BOARDS })
     return renderPage(reply, {
       ...shell,
@@ -64,7 +70,7 @@ export const pages: Routes = async (app) => {
         voters,
         votes,
         viewer,
-        mine: ready,
+        mine: games.filter(({ takesPart, isShown }) => takesPart || isShown),
         guests: app.identity.signUp.takesGuests,
       }),
     })
@@ -152,7 +158,8 @@ export const pages: Routes = async (app) => {
 
 /** Common refusals, in the words of the page. */
 const TROUBLE: Record<string, string> = {
-  submissions_closed: 'Submissions are closed by now.',
+  submissions_closed: 'Submissions are closed by now. Nothing was changed; ask the organiser.',
+  entries_fixed: 'People vote or have voted on the games. Ask the organiser to take yours out.',
   voting_closed: 'Voting is closed by now; your last votes count.',
   own_game: 'You can vote for any game but your own.',
   not_playable: 'Publish a build first, and make the game public.',
@@ -161,10 +168,14 @@ const TROUBLE: Record<string, string> = {
   results_shown: 'Hide the results before people vote again.',
 }
 
+/** Refusals of forms that the page no longer has. The page itself says so above. */
+const GONE = ['submissions_closed', 'voting_closed', 'entries_fixed']
+
 async function act(reply: FastifyReply, done: string, work: () => Promise<void>): Promise<FastifyReply> {
   try {
     await work()
   } catch (error) {
+    if (isPlatformError(error) && GONE.includes(error.code)) return reply.redirect(`/jam?refused=${error.code}`, 303)
     const message = isPlatformError(error) && TROUBLE[error.code]
     throw message ? Object.assign(error, { message }) : error
   }

@@ -10,6 +10,7 @@ import { pages } from './pages.ts'
 export default definePlugin({ name: 'lan', dependencies: ['oauth-idp', 'games'] }, async (app) => {
   const { lan } = app.config
   const { portal } = app.origins
+  const { port } = new URL(portal)
   app.plainHttp.paths.push('/join/certificate')
   if (app.localAuthority) app.plainHttp.landing = '/join/certificate'
   const invitations = new Invitations()
@@ -22,7 +23,8 @@ export default definePlugin({ name: 'lan', dependencies: ['oauth-idp', 'games'] 
   app.site.navigation.push({ label: 'Join', href: '/join', place: 'main', order: 90 })
   app.announcements.push({
     label: 'Join',
-    text: async () => `${portal}/join is the page for the projector; ${lan.name}.local leads there too`,
+    text: async () =>
+      `${portal}/join is the page for the projector; ${lan.name}.local${port && `:${port}`} leads there too`,
     picture: async () => qrText(await qrCode(app.localAuthority ? portal.replace(/^https:/, 'http:') : portal)),
   })
   const { localAuthority } = app

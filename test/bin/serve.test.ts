@@ -3,9 +3,12 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'
 import { stringify } from 'yaml'
 import { inFull } from '../kit/extent.ts'
+import { makeToken } from '../kit/remote-sign-up.ts'
+import { freePort } from '../kit/server.ts'
 import { until } from '../kit/until.ts'
 import { run, start, systemNode, takenPort, temporaryFolder } from './program.ts'
 
@@ -122,4 +125,29 @@ inFull(t)?.test('whatever keeps it from starting is one sentence with the way ou
     code: 1,
     stderr: 'SERVICE_LISTEN__PROT matches no key of the configuration, did you mean SERVICE_LISTEN__PORT?\n',
   })
+})
+
+inFull(t)?.test('a game whose port another program has does not stop the start', async (t) => {
+  const cwd = temporaryFolder(t)
+  const [port, taken] = [await freePort(), await takenPort(t)]
+  writeFileSync(join(cwd, 'gameyard.yaml'), stringify({ listen: { port }, games: { origins: 'port' } }))
+  const first = start(t, ['serve'], { cwd })
+  await first.says('"ready"')
+  const portal = `http://localhost:${port}`
+  const token = await makeToken(portal, ['games:write'])
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const body = JSON.stringify({ title: 'Pong', description: 'A game.' })
+  t.equal((await fetch(`${portal}/api/games`, { method: 'POST', headers, body })).status, 201)
+  first.process.kill('SIGTERM')
+  await first.ended
+  const database = new DatabaseSync(join(cwd, 'data', 'gameyard.db'))
+  database.prepare('update games set port = ?').run(taken)
+  database.close()
+
+  const second = start(t, ['serve'], { cwd })
+  await second.says('"ready"')
+  t.match(second.output().stdout, new RegExp(`Port ${taken} of the game pong can't be opened \\(EADDRINUSE\\)`))
+  t.equal((await fetch(`${portal}/healthz`)).status, 200)
+  second.process.kill('SIGTERM')
+  t.equal((await second.ended).code, 0)
 })

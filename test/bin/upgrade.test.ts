@@ -3,11 +3,9 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
-import { stringify } from 'yaml'
 import { inFull } from '../kit/extent.ts'
-import { makeToken } from '../kit/remote-sign-up.ts'
 import { freePort } from '../kit/server.ts'
-import { run, start, takenPort, temporaryFolder } from './program.ts'
+import { run, start, temporaryFolder } from './program.ts'
 
 /** The migration that the previous version lacked. */
 const LATEST = '2026_11_23_addresses'
@@ -87,31 +85,6 @@ t.test('a database is copied before it is migrated, and the copy is the way back
     t.equal(kept.length, 3)
     t.ok(kept.includes(copy) && kept.includes('before-0.10.0-20250104T000000Z.db'), kept.join(' '))
   })
-})
-
-inFull(t)?.test('a port of a game that another program has is noticed before anything is migrated', async (t) => {
-  const cwd = temporaryFolder(t)
-  const [port, taken] = [await freePort(), await takenPort(t)]
-  writeFileSync(join(cwd, 'gameyard.yaml'), stringify({ listen: { port }, games: { origins: 'port' } }))
-  const first = start(t, ['serve'], { cwd })
-  await first.says('"ready"')
-  const portal = `http://localhost:${port}`
-  const token = await makeToken(portal, ['games:write'])
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-  const body = JSON.stringify({ title: 'Pong', description: 'A game.' })
-  t.equal((await fetch(`${portal}/api/games`, { method: 'POST', headers, body })).status, 201)
-  first.process.kill('SIGTERM')
-  await first.ended
-  age(cwd)
-  const database = new DatabaseSync(join(cwd, 'data', 'gameyard.db'))
-  database.prepare('update games set port = ?').run(taken)
-  database.close()
-
-  const { code, stderr } = await run(t, ['serve'], { cwd })
-  t.equal(code, 1)
-  t.match(stderr, new RegExp(`^Port ${taken}, which belongs to a game, can't be opened[^\\n]+\\n$`))
-  t.notOk(has(join(cwd, 'data', 'gameyard.db')), 'as the version before had it')
-  t.notOk(readdirSync(join(cwd, 'data')).includes('backups'))
 })
 
 t.test('a migration that there is no room to copy for does not begin', async (t) => {

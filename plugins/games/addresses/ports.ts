@@ -1,6 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
-import type { DatabaseDriver } from '../../../core/data/database.ts'
 import { StartupError } from '../../../core/errors.ts'
 
 /** Networks without wildcard names use a port for each game. On other networks these functions do nothing. */
@@ -63,13 +62,6 @@ export function followPorts(parts: Parts & Pick<FastifyInstance, 'events' | 'sib
     if (!game?.port) return
     await gamePorts.assign(game.slug, game.port).catch((err) => log.error({ err }, 'the port of a game stays closed'))
   })
-}
-
-/** Reads the ports of games from a database of any version. A database before the migration has none. */
-export async function portsOfGames(database: Pick<DatabaseDriver, 'query'>): Promise<number[]> {
-  const live = 'select port from games where deleted_at is null and port is not null order by port'
-  const rows = (await database.query(live, []).catch(() => [])) as { port: number }[]
-  return rows.map(({ port }) => port)
 }
 
 /** The ports of deleted games are not free, because a restored game keeps its own. */

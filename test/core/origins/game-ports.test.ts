@@ -4,6 +4,7 @@ import { type Agent, request } from 'node:http'
 import { connect, createServer, type Server } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
+import { type Logger, pino } from 'pino'
 import t, { type Test } from 'tap'
 import { definePlugin } from '../../../core/plugin.ts'
 import { startKernel } from '../../kit/kernel.ts'
@@ -40,10 +41,11 @@ const occupy = async (port: number): Promise<Server> => {
   return server
 }
 
-async function start(t: Test, config: Record<string, unknown> = {}) {
+async function start(t: Test, config: Record<string, unknown> = {}, log?: Logger) {
   const [own, first, second] = [await freePort(GAME_PORTS), await freePort(GAME_PORTS), await freePort(GAME_PORTS)]
   const app = await startKernel(t, {
     plugins: [site],
+    ...(log ? { log } : {}),
     config: {
       listen: { host: '127.0.0.1', port: own },
       portal: { url: `http://gameyard.test:${own}` },
@@ -98,16 +100,39 @@ t.test('each game answers at its own port, and the Host decides which game is me
   t.equal((await ask(first, '/which')).text, 'pong-deluxe', 'a game that moved to another slug keeps its port')
 })
 
-t.test('a game whose port another program has stops the start with one sentence', async (t) => {
+t.test(
+  'a game whose port another program has at the start is named in the log, and served once it is free',
+  async (t) => {
+    const lines: { msg: string; slug?: string }[] = []
+    const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+    const { app, own, first, second } = await start(t, {}, log)
+    const other = await occupy(first)
+    await app.gamePorts.assign('pong', first)
+    await app.gamePorts.assign('snake', second)
+    await listen(app, own)
+    t.match(
+      lines.find(({ slug }) => slug === 'pong')?.msg,
+      new RegExp(`^Port ${first} of the game pong can't be opened \\(EADDRINUSE\\).*The other games are served`),
+    )
+    t.equal((await ask(second, '/which')).text, 'snake')
+    t.equal((await ask(own, '/which-portal')).text, 'portal')
+    await app.gamePorts.assign('pong-deluxe', first)
+    t.equal(app.origins.game('pong-deluxe'), `http://gameyard.test:${first}`, 'a new slug meanwhile')
+    await new Promise((resolve) => other.close(resolve))
+    const answer = await until(() => ask(first, '/which').catch(() => null))
+    t.equal(answer.text, 'pong-deluxe')
+    await until(() => lines.some(({ msg }) => msg === `port ${first} of the game pong-deluxe is open now`))
+  },
+)
+
+t.test('a stop ends the attempts to open a port', async (t) => {
   const { app, own, first } = await start(t)
   const other = await occupy(first)
   t.teardown(() => other.close())
   await app.gamePorts.assign('pong', first)
-  const refused = await listen(app, own).catch((error: Error) => error)
-  t.match(refused, {
-    name: 'StartupError',
-    message: new RegExp(`^Port ${first}, which belongs to a game, .*EADDRINUSE`),
-  })
+  await listen(app, own)
+  await app.close()
+  t.same(app.gamePorts.servers, [])
 })
 
 t.test('a game that comes while the server runs does not get the port of another program', async (t) => {

@@ -58,6 +58,28 @@ t.test('OpenSSL accepts what it signs, for local networks and nothing else', asy
   }
 })
 
+t.test('one from a time when the clock was ahead, which no device accepts, is replaced with a warning', async (t) => {
+  const dataDir = folder(t)
+  const warnings: string[] = []
+  const now = Date.now()
+  const openIn = async (days: number) => {
+    const clock = { now: () => new Date(now + days * 86_400_000) }
+    const { authority, certificate } = await openLocalAuthority({ dataDir, hosts: HOSTS }, clock, (message) =>
+      warnings.push(message),
+    )
+    t.ok(new X509Certificate(certificate.cert).verify(new X509Certificate(authority.certificate).publicKey))
+    return new X509Certificate(authority.certificate)
+  }
+  const ahead = await openIn(30)
+  const own = await openIn(0)
+  t.not(own.fingerprint256, ahead.fingerprint256)
+  t.ok(Date.parse(own.validFrom) <= now)
+  t.match(warnings, [/certificate authority.*clock was ahead.*devices must trust/])
+  const later = await openIn(5000)
+  t.equal(later.fingerprint256, own.fingerprint256, 'one that has expired stays')
+  t.equal(warnings.length, 1)
+})
+
 t.test('a damaged file stops the start with a sentence', async (t) => {
   const dataDir = folder(t)
   await openAt(dataDir)

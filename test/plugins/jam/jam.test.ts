@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { newId, timeOfId } from '../../../core/ids.ts'
 import { type Client, type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
 
 /** Starts a jam with two developers, a game each, and an organizer. */
@@ -149,8 +150,108 @@ t.test('votes go with their voter, and with the game', async (t) => {
   await ben.put('/api/jam/votes/fun', { gameId: pong.id })
   await platform.app.identity.deletion.remove(ada.id)
   t.match((await ben.get('/api/jam')).body, { voters: 1, entries: [{ title: 'Snake' }] }, 'her game is gone with her')
-  await ben.delete(`/api/jam/entries/${snake.id}`)
+  await organiser.delete(`/api/jam/entries/${snake.id}`)
   t.strictSame((await ben.get('/api/jam')).body.entries, [])
+})
+
+t.test('a result stays when accounts of voters end after the voting, without their ids', async (t) => {
+  const { platform, organiser, ada, ben, pong, snake } = await begin(t)
+  const { app, stranger } = platform
+  await ada.post('/api/jam/entries', { gameId: pong.id })
+  await ben.post('/api/jam/entries', { gameId: snake.id })
+  await organiser.patch('/api/jam', { votingOpen: true })
+  const [gus, gia] = [await guest(platform, 'Gus'), await guest(platform, 'Gia')]
+  for (const voter of [gus, gia]) {
+    await voter.put('/api/jam/votes/fun', { gameId: pong.id })
+    await voter.put('/api/jam/votes/looks', { gameId: snake.id })
+  }
+  await organiser.patch('/api/jam', { votingOpen: false, submissionsOpen: false })
+  await organiser.patch('/api/jam', { revealed: 9 })
+  const shown = (await stranger.get('/api/jam/results')).body
+  t.match(shown, { voters: 2, categories: [{ places: [{ votes: 2 }] }, { places: [{ votes: 2 }] }] })
+  const voters = () => app.db.query<{ voter_id: string }>('select distinct voter_id from jam_votes')
+  const [{ voter_id: first } = { voter_id: '' }, { voter_id: second } = { voter_id: '' }] = await voters()
+  await app.identity.deletion.remove(first)
+  t.strictSame((await stranger.get('/api/jam/results')).body, shown)
+  await organiser.post('/api/jam', { title: 'Next' })
+  await app.identity.deletion.remove(second)
+  const kept = (await voters()).map((row) => row.voter_id)
+  t.equal(kept.length, 2, 'votes of a former jam stay too')
+  t.notOk(kept.includes(first) || kept.includes(second))
+})
+
+t.test('the number of revealed steps is never above that of all steps', async (t) => {
+  const { platform, organiser, ada, ben, pong, snake } = await begin(t)
+  await ada.post('/api/jam/entries', { gameId: pong.id })
+  await ben.post('/api/jam/entries', { gameId: snake.id })
+  await organiser.patch('/api/jam', { votingOpen: true })
+  for (const name of ['Gus', 'Gia']) await (await guest(platform, name)).put('/api/jam/votes/fun', { gameId: pong.id })
+  await ada.put('/api/jam/votes/fun', { gameId: snake.id })
+  await organiser.patch('/api/jam', { votingOpen: false })
+  await organiser.patch('/api/jam', { revealed: 3 })
+  await organiser.delete(`/api/jam/entries/${snake.id}`)
+  t.match((await platform.stranger.get('/api/jam/results')).body, { revealed: 2, steps: 2 })
+})
+
+t.test(
+  'a maker withdraws no game that people vote or have voted on; the organiser may, after a question',
+  async (t) => {
+    const { organiser, ada, ben, pong, snake } = await begin(t)
+    await ada.post('/api/jam/entries', { gameId: pong.id })
+    await ben.post('/api/jam/entries', { gameId: snake.id })
+    const withdraw = /<summary[^>]*aria-label="Withdraw Pong"/
+    t.match((await ada.get('/jam')).text, withdraw, 'a confirmation')
+    const fixed = [409, 'entries_fixed']
+    const isRefused = async (when: string) => {
+      t.strictSame(code(await ada.delete(`/api/jam/entries/${pong.id}`)), fixed, when)
+      t.notMatch((await ada.get('/jam')).text, withdraw, when)
+      t.match((await ada.get('/jam')).text, /Ask the organiser/, when)
+    }
+    await organiser.patch('/api/jam', { votingOpen: true })
+    await isRefused('while people vote')
+    const { location } = (await ada.submit('/jam/entries/withdraw', { gameId: pong.id })).headers
+    t.match((await ada.get(String(location))).text, /notice error.*Ask the organiser to take yours out/s)
+    await ada.put('/api/jam/votes/fun', { gameId: snake.id })
+    await organiser.patch('/api/jam', { votingOpen: false })
+    await isRefused('before the reveal')
+    await organiser.patch('/api/jam', { revealed: 1 })
+    await isRefused('after the reveal')
+    t.match((await organiser.get('/jam')).text, /aria-label="Withdraw Pong".*1 player voted in this jam/s)
+    t.match(await organiser.submit('/jam/entries/withdraw', { gameId: pong.id }), {
+      headers: { location: '/jam?done=withdrawn' },
+    })
+  },
+)
+
+t.test(
+  'makers always see the state of their games, and a submission that is late leads back to the page',
+  async (t) => {
+    const { platform, organiser, ada, ben, pong, snake } = await begin(t)
+    await ada.post('/api/jam/entries', { gameId: pong.id })
+    t.match((await ada.get('/jam')).text, /Your games.*Pong.*Takes part/s)
+    await platform.app.games.update(ada.id, pong.id, { visibility: 'private' })
+    t.match((await ada.get('/jam')).text, /Your games.*Pong.*Takes part, but is not shown: it is private/s)
+    await organiser.patch('/api/jam', { submissionsOpen: false })
+    t.match((await ada.get('/jam')).text, /Your games.*Pong.*not shown.*Submissions are closed/s)
+    t.match((await ben.get('/jam')).text, /Your games.*Submissions are closed\. Not in the jam: Snake/s)
+    const late = await ben.submit('/jam/entries', { gameId: snake.id })
+    t.match(late, { status: 303, headers: { location: '/jam?refused=submissions_closed' } })
+    t.match((await ben.get(String(late.headers.location))).text, /notice error.*Submissions are closed by now/s)
+    t.notMatch((await ben.get('/jam?refused=constructor')).text, /notice error/)
+  },
+)
+
+t.test('a jam that began while the clock was ahead does not stand in the way of the next', async (t) => {
+  const { platform, organiser } = await begin(t)
+  const { app } = platform
+  const ahead = newId('jam', new Date(app.clock.now().getTime() + 365 * 86_400_000))
+  await app.db.query('update jams set id = ?', [ahead])
+  t.match((await organiser.get('/api/jam')).body, { id: ahead, title: 'Yard jam' })
+  for (const title of ['Second', 'Third']) {
+    const { createdAt } = (await organiser.post('/api/jam', { title })).body
+    t.ok(createdAt < timeOfId(ahead).toISOString(), 'its time is that of the clock')
+    t.match((await organiser.get('/api/jam')).body, { title })
+  }
 })
 
 t.test('the pages do the same without a script', async (t) => {
@@ -166,7 +267,8 @@ t.test('the pages do the same without a script', async (t) => {
   })
   t.match((await ada.get('/jam')).text, new RegExp(`value="${snake.id}" selected`))
   await organiser.submit('/jam/switch', { what: 'voting', to: 'closed' })
-  t.match((await ada.submit('/jam/votes', { fun: '' })).text, /your last votes count/)
+  const late = await ada.submit('/jam/votes', { fun: '' })
+  t.match((await ada.get(String(late.headers.location))).text, /notice error.*your last votes count/s)
   t.equal((await organiser.submit('/jam/results', { revealed: '1' })).headers.location, '/jam/results')
   t.match((await platform.stranger.get('/jam/results')).text, /Snake/)
   t.notMatch((await platform.stranger.get('/jam')).text, /Organise/)

@@ -18,6 +18,12 @@ t.test('/join shows the address, its QR code, and what to do next', async (t) =>
   t.notMatch(text, /style="|unsafe-inline/)
 })
 
+t.test('the terminal names the port with the announced name', async (t) => {
+  const { app } = await startPlatform(t, { config: LAN })
+  const join = app.announcements.find(({ label }) => label === 'Join')
+  t.match(await join?.text(), /; yard\.local:8080 leads there too$/)
+})
+
 t.test('a guest from /join gives a proof of work where one is required', async (t) => {
   const config = { ...LAN, auth: { signUpChallenge: 'work' } }
   const { app, stranger } = await startPlatform(t, { config: { portal: { url: 'http://localhost:8080' }, ...config } })
