@@ -65,6 +65,7 @@ const AROUND: Record<string, string> = {
   'plugins/games/members/invitations.ts': 'The key of the invitation is checked first, and whom it is for.',
   'plugins/games/members/members.ts': CHANGES,
   'plugins/games/members/ownership.ts': CHANGES,
+  'plugins/games/pages/former-addresses.ts': CHECKED,
   'plugins/games/pages/hand-over.ts': STAFF,
   'plugins/games/pages/host.ts': STAFF,
   'plugins/games/pages/public.ts': CHECKED,

@@ -36,6 +36,7 @@ import { transfersMigration } from './migrations/2026_11_28_game_transfers.ts'
 import { invitationsByNameMigration } from './migrations/2026_11_28_invitations_by_name.ts'
 import { storedBytesOfTransfersMigration } from './migrations/2026_11_28_stored_bytes_of_transfers.ts'
 import { approvalPages, contributeApprovals } from './pages/approvals.ts'
+import { redirectFormerAddresses } from './pages/former-addresses.ts'
 import { handOverPages } from './pages/hand-over.ts'
 import { contributeToHostDashboard, hostPages } from './pages/host.ts'
 import { livePages } from './pages/live.ts'
@@ -166,6 +167,7 @@ export default definePlugin(
     app.site.card = `${app.origins.portal}/card.png?v=${app.games.cards.ofSite().key}`
     app.sitemaps.push(listPages, gamePages(app.db))
     registerScheduledTasks(app)
+    redirectFormerAddresses(app)
     await app.register(routes)
     await app.register(activityRoutes)
     await app.register(mediaRoutes)

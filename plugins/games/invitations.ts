@@ -40,9 +40,13 @@ export class Invitations {
     })
   }
 
-  /** Returns the game of a link. @throws NotFound for an unknown or former link, and while the game is held for staff */
+  /**
+   * Returns the game of a link, also of one to a former address of the game.
+   *
+   * @throws NotFound for an unknown or former link, and while the game is held for staff
+   */
   async invitedTo(slug: string, key: string): Promise<Game> {
-    const game = await this.#games.bySlug(slug)
+    const game = (await this.#games.bySlug(slug)) ?? (await this.#games.movedFrom(slug))
     const row = game && (await this.#parts.db.em().findOne(GameRow, { id: game.id }, { fields: ['inviteKey'] }))
     const right = Buffer.from(row?.inviteKey ?? '')
     const given = Buffer.from(key)

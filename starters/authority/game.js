@@ -8,13 +8,13 @@ const pen = Object.assign(canvas.getContext('2d'), { font: '600 16px system-ui, 
 const soundButton = document.querySelector('#sound')
 const say = (text) => (document.querySelector('#say').textContent = text)
 let told = '' // What we last told the script.
-
 const room = await join('field').catch((error) => say(error.message))
 if (room.state) {
   globalThis.room = room // For you to look at in the console of the browser.
   room.on('message', (_end, { points, all }) => say(`You collected ${points} coins in this round, and ${all} in all.`))
   room.on('state', ({ coins }) => coins && tone())
-  room.on('reconnected', () => (told = ''))
+  room.on('reconnecting', () => say('The connection is lost. One moment…'))
+  room.on('reconnected', () => (told = say('You are back on the field.') && ''))
   room.on('left', (reason) => say(`You are out of the room (${reason}). Reload the page to come back.`))
   requestAnimationFrame(frame)
 }

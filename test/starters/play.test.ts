@@ -104,6 +104,50 @@ inFull(t)?.test('two people meet in the starter with a room', { timeout: timeLim
   for (const { complaints } of pages) t.same(complaints, [])
 })
 
+inFull(t)?.test('a starter with a room says that the server is away, and when it is back', async (t) => {
+  const browser = await openBrowser(t)
+  if (!browser) return
+  for (const [name, back] of Object.entries({ rooms: 'You are the first', authority: 'You are back' })) {
+    const platform = await startPlatform(t, { listen: true })
+    followTime(t, platform.clock)
+    const ada = await platform.signUp({ name: 'Ada' })
+    const { page, context } = await window(browser, platform, ada)
+    await page.goto(`${await make(platform, ada, name)}/auth/service/start?returnTo=/`)
+    await page.locator('#points', { hasText: 'Ada' }).waitFor()
+    await context.setOffline(true)
+    // An open WebSocket survives Chromium's offline mode, so the server closes it.
+    for (const socket of platform.app.websocketServer.clients) socket.terminate()
+    await page.locator('#say', { hasText: 'The connection is lost' }).waitFor()
+    await context.setOffline(false)
+    await page.locator('#say', { hasText: back }).waitFor()
+    t.pass(name)
+    await context.close()
+  }
+})
+
+t.test('a low window shows all of the menu of a starter', async (t) => {
+  const browser = await openBrowser(t)
+  if (!browser) return
+  const { page } = await openPage(browser, { viewport: { width: 844, height: 390 } })
+  for (const starter of STARTERS) {
+    const [file] = await filesOf(starter)
+    await page.setContent(Buffer.from(file?.bytes ?? '').toString())
+    if ((await page.locator('#menu gameyard-board').count()) === 0) continue
+    // The board is as high as with five players.
+    await page.addStyleTag({ content: 'gameyard-board { height: 15rem }' })
+    for (const selector of ['#say', '#play', 'gameyard-board']) {
+      const seen = await page.locator(selector).evaluate((element) => {
+        element.scrollIntoView({ block: 'start' })
+        const { top } = element.getBoundingClientRect()
+        element.scrollIntoView({ block: 'end' })
+        return top >= 0 && element.getBoundingClientRect().bottom <= innerHeight
+      })
+      t.ok(seen, `${starter.name}: ${selector}`)
+    }
+    await screenshot(page, `low-${starter.name}`)
+  }
+})
+
 t.test('a starter is short, complete, and loads nothing from elsewhere', async (t) => {
   for (const starter of STARTERS) {
     const files = await filesOf(starter)

@@ -17,7 +17,7 @@ export interface CatalogProps {
 /** Returns the title of a list: what it is restricted to. */
 export const catalogTitle = (list: CatalogList): string =>
   list.q
-    ? `Games that match “${list.q}”`
+    ? `Games that match “${list.q}”${list.tag ? `, tagged ${list.tag}` : ''}`
     : list.tag
       ? `Games tagged ${list.tag}`
       : activeFilters(list).length > 0
@@ -67,6 +67,8 @@ export function catalog({ games, nextCursor, tags, languages, facts, query }: Ca
 }
 
 const advice = (list: CatalogList): View =>
-  activeFilters(list).length > 0
-    ? html`A filter shows only games whose makers state the feature. Remove a filter, or <a href="/catalog">see all games</a>.`
-    : html`Try the beginning of a word of its title, or <a href="/catalog">see all games</a>.`
+  list.q && list.tag
+    ? html`<a href=${catalogAddress({ ...list, tag: undefined, cursor: undefined })}>Search in all tags</a>, or <a href="/catalog">see all games</a>.`
+    : activeFilters(list).length > 0
+      ? html`A filter shows only games whose makers state the feature. Remove a filter, or <a href="/catalog">see all games</a>.`
+      : html`Try the beginning of a word of its title, or <a href="/catalog">see all games</a>.`

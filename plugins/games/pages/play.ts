@@ -75,7 +75,9 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins' | 'site'>, p
     <${PlayFrameDetails}>
       ${
         framed
-          ? html`<h2>About <bdi lang=${lang}>${game.title}</bdi></h2>
+          ? // The bar has no room for the makers and the state on a phone.
+            html`<h2>About <bdi lang=${lang}>${game.title}</bdi></h2>
+            <p class="soft">${by} ${chips}</p>
             <div class="row"><a class="address" href=${href}>${href.replace(/^https?:\/\/|\/$/g, '')}</a><${Button} href=${href}>Open on its own<//></div>`
           : html`<${PageHeader} title=${gameTitle(game)} lede=${by} address=${game.url} chips=${chips} actions=${actions(ready, game)} />`
       }

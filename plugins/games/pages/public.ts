@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import Type from 'typebox'
 import { NotFound } from '../../../core/errors.ts'
 import { callerOf } from '../../../core/http/auth.ts'
@@ -86,21 +86,10 @@ export const publicPages: Routes = async (app) => {
     })
   })
 
-  /** Returns the visible game at an address, or redirects to its new address. */
-  const gameAt = async (request: FastifyRequest, reply: FastifyReply, slug: string) => {
-    const viewerId = request.principal?.viewer?.id ?? null
-    const game = await app.games.bySlug(slug)
-    if (game && app.games.visibleTo(viewerId, game)) return game
-    const moved = game ? null : await app.games.movedFrom(slug)
-    if (!moved || (!app.games.isShown(moved) && !app.games.may(viewerId, moved, 'make'))) throw new NotFound('game')
-    reply.redirect(pathOf(moved), 302)
-    return null
-  }
-
   app.get('/games/:slug', { ...open, schema: { params: Slug } }, async (request, reply) => {
     const viewer = request.principal?.viewer
-    const game = await gameAt(request, reply, request.params.slug)
-    if (!game) return reply
+    const game = await app.games.bySlug(request.params.slug)
+    if (!game || !app.games.visibleTo(viewer?.id ?? null, game)) throw new NotFound('game')
     const makers = (await app.games.members.creditsOf([game])).get(game.id) ?? []
     const isMaker = app.games.may(viewer?.id ?? null, game, 'make')
     const sections = game.suspended ? [] : app.games.pageSections.map((section) => section(game, viewer?.id ?? null))

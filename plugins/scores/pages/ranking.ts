@@ -11,19 +11,23 @@ export function ranking({ board, entries, me }: ScoreList, { podium }: { podium:
   const others = entries.slice(first.length)
   const hidden = me && !entries.some((entry) => entry.me)
   return html`
-    ${first.length > 0 && html`<ol class="board-podium">${first.map((entry) => step(board, entry))}</ol>`}
+    ${first.length > 0 && html`<ol class="board-podium" role="list">${first.map((entry) => step(board, entry))}</ol>`}
     ${
       (others.length > 0 || hidden) &&
-      html`<ol class="board-list" start=${others[0]?.rank ?? me?.rank}>
+      html`<ol class="board-list" role="list" start=${others[0]?.rank ?? me?.rank}>
       ${others.map((entry) => line(board, entry))}
       ${hidden && html`${others.length > 0 && html`<li class="board-gap" aria-hidden="true">…</li>`}${line(board, me)}`}
     </ol>`
     }`
 }
 
+/** Renders a rank as text: a browser drops the numbers of a list that is styled without them, also for screen readers. */
+const place = (rank: number): View =>
+  html`<span class="board-rank"><span class="visually-hidden">Rank </span>${rank}</span>`
+
 const step = (board: PublicBoard, { rank, player, score, me }: Entry): View => html`
   <li class=${`board-step step-${rank}${me ? ' me' : ''}`} value=${rank}>
-    <span class="board-rank" aria-hidden="true">${rank}</span>
+    ${place(rank)}
     <${Avatar} name=${player.name} imageUrl=${player.imageUrl} />
     <span class="board-name"><bdi>${player.name}</bdi>${me && html` <span class="soft">you</span>`}</span>
     <strong class="board-score">${formatScore(score, board)}</strong>
@@ -31,7 +35,7 @@ const step = (board: PublicBoard, { rank, player, score, me }: Entry): View => h
 
 const line = (board: PublicBoard, { rank, player, score, me }: Entry): View => html`
   <li class=${me ? 'board-line me' : 'board-line'} value=${rank}>
-    <span class="board-rank" aria-hidden="true">${rank}</span>
+    ${place(rank)}
     <${Avatar} name=${player.name} imageUrl=${player.imageUrl} size="s" />
     <span class="board-name"><bdi>${player.name}</bdi>${me && html` <span class="soft">you</span>`}</span>
     <strong class="board-score">${formatScore(score, board)}</strong>

@@ -1,5 +1,7 @@
 import t from 'tap'
+import { newId } from '../../../core/ids.ts'
 import { startPlatform } from '../../kit/platform.ts'
+import { join } from '../../kit/team.ts'
 
 const only = ['oauth-idp', 'tokens', 'quotas', 'games']
 
@@ -36,6 +38,43 @@ t.test('a game moves to another address; the old one leads there for 90 days', a
   clock.advance(91 * DAY)
   t.equal(await app.games.movedFrom('ping'), null)
   t.equal((await stranger.get('/games/ping')).status, 404)
+})
+
+t.test('every page of a game redirects from its old address to the same page at the new one', async (t) => {
+  const platform = await startPlatform(t)
+  const { app, stranger } = platform
+  const player = await platform.signUp()
+  const tester = await platform.signUp()
+  const game = await platform.game(player, { title: 'Pong' })
+  await join(player, game, 'tester', [tester])
+  await app.games.update(player.id, game.id, { slug: 'ping' })
+  const pages = app.routeTable.entries.filter(
+    ({ method, url, origin }) => method === 'GET' && /^\/games\/:slug(\/|$)/.test(url) && origin === 'portal',
+  )
+  t.ok(pages.length > 20, `${pages.length} pages`)
+  for (const { url } of pages) {
+    const rest = url
+      .replace('/games/:slug', '')
+      .replace(':deployId', newId('dep', platform.clock.now()))
+      .replace(/:\w+/g, 'some%20thing')
+    for (const method of ['GET', 'HEAD'] as const) {
+      const { status, headers } = await player.request(method, `/games/pong${rest}?from=a%26b`)
+      t.same([status, headers.location], [302, `/games/ping${rest}?from=a%26b`], `${method} ${url}`)
+    }
+  }
+  t.match(await stranger.get('/games/pong/report?sent=1'), {
+    status: 302,
+    headers: { location: '/games/ping/report?sent=1' },
+  })
+  t.equal((await stranger.get('/games/ping/report')).status, 200)
+  t.match(await stranger.get('/games/%70ong/boards/a?period=all'), {
+    headers: { location: '/games/ping/boards/a?period=all' },
+  })
+
+  await app.games.update(player.id, game.id, { visibility: 'private' })
+  t.equal((await stranger.get('/games/pong/report')).status, 404, 'nobody learns the address of a private game')
+  t.equal((await (await platform.signUp()).get('/games/pong/settings')).status, 404)
+  t.equal((await tester.get('/games/pong/report')).status, 302)
 })
 
 t.test('redirect URIs follow the game, and those of its owner elsewhere stay', async (t) => {

@@ -49,6 +49,23 @@ t.test('the catalog lists public games, finds them and pages through them', asyn
   t.equal((await stranger.get('/api/catalog/games?limit=101')).status, 400)
 })
 
+t.test('a search below a tag says so, and leads to the search in all tags', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const { app, stranger } = platform
+  const player = await platform.signUp()
+  await app.games.create(player.id, {
+    title: 'Paper Boat',
+    description: '',
+    tags: ['calm'],
+    url: 'https://boat.example',
+  })
+  const { text } = await stranger.get('/catalog?q=paper&tag=music&input=keyboard')
+  t.match(text, /<h1>Games that match “paper”, tagged music<\/h1>/)
+  t.match(text, /No game matches[\s\S]*href="\/catalog\?q=paper&amp;input=keyboard">Search in all tags</)
+  t.match((await stranger.get('/catalog?q=paper')).text, /<h1>Games that match “paper”<\/h1>[\s\S]*Paper Boat/)
+  t.notMatch((await stranger.get('/catalog?q=boot')).text, /in all tags/)
+})
+
 t.test('a new title is what a game is found by', async (t) => {
   const platform = await startPlatform(t, { only })
   const player = await platform.signUp()

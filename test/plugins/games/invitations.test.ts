@@ -43,6 +43,11 @@ t.test('a link of an earlier version makes testers of a private game, until its 
     await app.games.announce(game)
     t.equal((await other.get(link)).status, approval ? 404 : 200, 'and nowhere while the game waits for staff')
   }
+  await owner.patch(`/api/games/${game.id}`, { slug: 'renamed' })
+  t.equal((await other.get(link)).status, 200, 'it leads to the game at its new address too')
+  t.equal((await other.get(`${link}x`)).status, 404)
+  t.match(await friend.get(link), { status: 302, headers: { location: link.replace('secret', 'renamed') } })
+  await owner.patch(`/api/games/${game.id}`, { slug: 'secret' })
   const takeBack = () => owner.submit('/games/secret/team/revoke', { invitation: 'earlier' })
   t.match(await takeBack(), { status: 303 })
   t.equal((await other.submit(link, {})).status, 404, 'the link has ended')

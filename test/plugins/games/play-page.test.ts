@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Frame, Page } from 'playwright-core'
 import t from 'tap'
-import { openBrowser, openPage } from '../../kit/browser.ts'
+import { expectNoOverflow, openBrowser, openPage, screenshot } from '../../kit/browser.ts'
 import { type PlayerClient, startPlatform } from '../../kit/platform.ts'
 import { signedIn } from '../../kit/portal-pages.ts'
 import { timeLimit } from '../../kit/time-limit.ts'
@@ -128,6 +128,46 @@ t.test('the keyboard of the play page belongs to the game', { timeout: timeLimit
   await page.keyboard.press('PageDown')
   t.ok(await until(async () => Number(await long.evaluate('scrollY')) > 0), 'a game that scrolls does')
   t.equal(await page.evaluate('scrollY'), 0)
+})
+
+t.test('a phone shows the title on one line, and who made the game below it', async (t) => {
+  const browser = await openBrowser(t)
+  if (!browser) return
+  const platform = await startPlatform(t, { listen: true })
+  const owner = await platform.signUp()
+  const game = await platform.game(owner, { title: 'The Long Way Round the River', visibility: 'private' })
+  await deploy(platform, await platform.program(owner), game.id, FILES)
+  for (const width of [320, 390, 1280]) {
+    const { page, context } = await signedIn(browser, platform.portal, owner, { viewport: { width, height: 700 } })
+    await page.goto(game.playUrl)
+    const title = await page.locator('.play-name h1').boundingBox()
+    t.ok((title?.height ?? 100) < 40, `${width} px: the title has one line`)
+    const about = page.locator('#about-game')
+    t.ok(await about.getByRole('link', { name: await nameOf(owner) }).isVisible(), `${width} px: the maker is named`)
+    t.ok(await about.getByText('private', { exact: true }).first().isVisible(), `${width} px: and the state`)
+    await expectNoOverflow(t, page)
+    await screenshot(page, `play-bar-${width}`)
+    await context.close()
+  }
+})
+
+t.test('without scripts the game of a player fills the window as well', async (t) => {
+  const browser = await openBrowser(t)
+  if (!browser) return
+  const platform = await startPlatform(t, { listen: true })
+  const owner = await platform.signUp()
+  const game = await platform.game(owner)
+  await deploy(platform, await platform.program(owner), game.id, FILES)
+  for (const [who, player] of Object.entries({ visitor: null, owner })) {
+    const { page } = await openPage(browser, { javaScriptEnabled: false, viewport: { width: 390, height: 844 } })
+    const cookies = [...(player?.cookiesOf() ?? [])].map(([name, value]) => ({ name, value, url: platform.portal }))
+    await page.context().addCookies(cookies)
+    await page.goto(game.playUrl)
+    const [space, frame] = [await page.locator('.play').boundingBox(), await page.locator('.play iframe').boundingBox()]
+    t.same(frame, space, who)
+    t.ok((frame?.height ?? 0) > 400, `${who}: ${frame?.height} px`)
+    await screenshot(page, `play-without-scripts-${who}`)
+  }
 })
 
 t.test('a game on another server gets the keyboard from the player, and may give it back', async (t) => {

@@ -1,5 +1,7 @@
 import t from 'tap'
-import { startPlatform } from '../../kit/platform.ts'
+import { openBrowser, screenshot } from '../../kit/browser.ts'
+import { type PlayerClient, startPlatform } from '../../kit/platform.ts'
+import { signedIn } from '../../kit/portal-pages.ts'
 
 t.test('the owner makes a board by its form, and whoever plays finds it on the page of the game', async (t) => {
   const platform = await startPlatform(t)
@@ -48,6 +50,46 @@ t.test('the owner makes a board by its form, and whoever plays finds it on the p
   t.equal((await ada?.submit(`${manage}/change`, { do: 'remove-board' }))?.status, 404)
   t.equal((await owner.submit(`${manage}/change`, { do: 'remove-board' })).status, 303)
   t.match((await owner.get(page)).text, /No boards yet/)
+})
+
+t.test('a rank is text for everybody, also of equal scores, and a long name leaves room beside it', async (t) => {
+  const platform = await startPlatform(t, { listen: true })
+  const owner = await platform.signUp({ name: 'Owner' })
+  const game = await platform.game(owner)
+  await owner.submit(`/games/${game.slug}/scores`, { title: 'Points', id: '' })
+  const names = ['Ada', 'Bo', 'Cy', 'Di', 'Ed', 'Flo', 'Gus', 'Hal', 'A player whose long name is cut off here']
+  let last: PlayerClient = owner
+  for (const [index, name] of names.entries()) {
+    last = await platform.signUp({ name })
+    const score = 100 - Math.max(4, index)
+    await platform.app.scores.submit({
+      gameId: game.id,
+      boardId: 'points',
+      playerId: last.id,
+      score,
+      writer: 'players',
+    })
+    platform.clock.advance(1000)
+  }
+  const browser = await openBrowser(t)
+  if (!browser) return
+  const { page } = await signedIn(browser, platform.portal, last, { viewport: { width: 390, height: 844 } })
+  for (const path of ['', '/boards/points']) {
+    await page.goto(`/games/${game.slug}${path}`)
+    const tree = await page.locator('.board').first().ariaSnapshot()
+    const ranks = [...tree.matchAll(/: Rank (\d)/g)].map(([, rank]) => Number(rank))
+    t.same(ranks, [1, 1, 1, 1, 1, 6, 7, 8, 9], tree)
+    const name = page.locator('.me .board-name')
+    const sizes = await name.evaluate((element) => {
+      const [bdi, you] = [...element.children] as [HTMLElement, HTMLElement]
+      return {
+        isCut: bdi.scrollWidth > bdi.clientWidth,
+        isInside: you.getBoundingClientRect().right <= element.getBoundingClientRect().right + 0.5,
+      }
+    })
+    t.same(sizes, { isCut: true, isInside: true }, 'the name is shortened, and the mark is seen')
+    await screenshot(page, `board-${path ? 'page' : 'card'}-390`)
+  }
 })
 
 t.test('the form makes boards, and changes none', async (t) => {
