@@ -102,7 +102,7 @@ t.test(
     await page.waitForURL((address) => address.pathname === '/sign-in')
     await signInOnPage(page, owner)
     await page.waitForURL(`${game.playUrl}?room=den`)
-  await page.frameLocator('iframe').getByRole('heading', { name: 'Game' }).waitFor()
+    await page.frameLocator('iframe').getByRole('heading', { name: 'Game' }).waitFor()
     const frame = page.frames().find((one) => one.url().startsWith(url)) as unknown as Page
     t.match(await session(frame), { signedIn: true, user: { name: 'Ada' } })
     await context.close()
