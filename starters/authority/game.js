@@ -14,8 +14,7 @@ if (room.state) {
   room.on('message', (_end, { points, all }) => say(`You collected ${points} coins in this round, and ${all} in all.`))
   room.on('state', ({ coins }) => coins && tone())
   room.on('reconnecting', () => say('The connection is lost. One moment…'))
-  room.on('reconnected', () => (told = ''))
-  room.on('reconnected', () => say('You are back on the field.'))
+  room.on('reconnected', () => (told = say('You are back on the field.'))) // So we tell our direction again.
   room.on('left', (reason) => say(`You are out of the room (${reason}). Reload the page to come back.`))
   requestAnimationFrame(frame)
 }
