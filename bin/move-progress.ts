@@ -1,4 +1,5 @@
 import type { CopyProgress } from '../core/data/moving/copy-tables.ts'
+import { formatBytes } from '../core/format-bytes.ts'
 
 /** Width of the bar in characters. */
 const WIDTH = 24
@@ -42,6 +43,5 @@ export function moveProgress(output: NodeJS.WriteStream = process.stderr): CopyP
 }
 
 function amountOf(count: number, unit: string): string {
-  if (unit !== 'bytes') return `${count.toLocaleString('en')} ${unit}`
-  return count < 1e9 ? `${(count / 1e6).toFixed(1)} MB` : `${(count / 1e9).toFixed(2)} GB`
+  return unit === 'bytes' ? formatBytes(count) : `${count.toLocaleString('en')} ${unit}`
 }

@@ -14,6 +14,7 @@ import { type MoveSummary, move, type Place, type WriteStop } from '../core/data
 import { BusChannel, FolderChannel, StopSender } from '../core/data/moving/write-stop.ts'
 import { StartupError } from '../core/errors.ts'
 import type { Bus } from '../core/events.ts'
+import { formatBytes } from '../core/format-bytes.ts'
 import { createLog } from '../core/observe/log.ts'
 import type { Storage } from '../drivers/storage/interface.ts'
 import { mustOwnData } from './data-folder-owner.ts'
@@ -64,8 +65,7 @@ export async function movePlatform(options: ConfigOptions, to: string): Promise<
 
 /** Describes a finished move in a few lines. */
 export function describeMove({ tables, rows, blobs, bytes, stoppedMs }: MoveSummary, to: string): string {
-  const size = `${(bytes / 1e6).toFixed(1)} MB`
-  return `Moved and compared ${rows} rows of ${tables} tables and ${blobs} files, ${size}. No changes were accepted for ${(stoppedMs / 1000).toFixed(1)} s.
+  return `Moved and compared ${rows} rows of ${tables} tables and ${blobs} files, ${formatBytes(bytes)}. No changes were accepted for ${(stoppedMs / 1000).toFixed(1)} s.
 Stop the platform, if it runs, and start it with: gameyard serve --config ${to}`
 }
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { LoadedConfig } from '../config/load.ts'
 import { systemClock } from '../core/clock.ts'
 import type { AnyDriver } from '../core/driver.ts'
+import { formatBytes } from '../core/format-bytes.ts'
 import { createLog } from '../core/observe/log.ts'
 
 /**
@@ -38,6 +39,5 @@ export async function openDriverOf<Instance>(
 
 /** Formats a summary such as `3 blobs, 1.2 MiB`. */
 export function describeBackup({ blobs, bytes }: { blobs: number; bytes: number }): string {
-  const size = bytes < 1024 ** 2 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1024 ** 2).toFixed(1)} MiB`
-  return `the database, the keys and ${blobs} ${blobs === 1 ? 'blob' : 'blobs'}, ${size}`
+  return `the database, the keys and ${blobs} ${blobs === 1 ? 'blob' : 'blobs'}, ${formatBytes(bytes)}`
 }

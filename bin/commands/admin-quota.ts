@@ -2,8 +2,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { LimitChanges } from '../../plugins/quotas/index.ts'
 import { commandActor, withQuotas } from '../admin-services.ts'
 import type { Installation } from '../installation.ts'
+import { printResult, withJson } from '../json-output.ts'
 import { type ConfigOptions, withConfigOptions } from '../options.ts'
-import { printResult, withJson } from '../result.ts'
 
 /** Commander takes null for a missing value, so no limit is a word here. */
 type Limit = number | 'none' | 'default'
@@ -50,7 +50,7 @@ async function quota(player: string, options: QuotaOptions, installation: Instal
     const { id, name } = await find(player)
     if (Object.keys(changes).length > 0) await limits.change(id, changes, commandActor())
     const [effective, overrides] = await Promise.all([limits.of(id), limits.overridesOf(id)])
-    const { formatBytes } = await import('../../core/pages/format-bytes.ts')
+    const { formatBytes } = await import('../../core/format-bytes.ts')
     const lines = Object.entries(effective).map(([limit, value]) => {
       const { label, inBytes } = LABELS[limit as keyof typeof LABELS]
       const said = value === null ? 'no limit' : inBytes ? formatBytes(value) : String(value)

@@ -4,8 +4,8 @@ import { InvalidRequest } from '../../core/errors.ts'
 import type { Case, Decision, DecisionParts, Decisions } from '../../plugins/moderation/index.ts'
 import { commandActor } from '../admin-services.ts'
 import type { Installation } from '../installation.ts'
+import { printResult, withJson } from '../json-output.ts'
 import { type ConfigOptions, loadPlatformConfig, withConfigOptions } from '../options.ts'
-import { printResult, withJson } from '../result.ts'
 
 type Options = ConfigOptions & { json?: true }
 type SuspendOptions = Options & { reason: string }
@@ -27,10 +27,9 @@ Examples:
   gameyard admin reports suspend gam_01KAR5N8J6T5XQ3E0V9W2B7C4D --reason "Uses pictures of somebody else."
   gameyard admin reports undo dec_01KAR5P2M1Z8Y7X6W5V4T3S2R1`,
     )
-  withConfigOptions(reports.command('list'))
+  withJson(withConfigOptions(reports.command('list')))
     .summary('list what has open reports')
     .description('Lists what has open reports: urgent ones first, then those with most reports, then the oldest.')
-    .option('--json', 'as JSON lines')
     .addHelpText('after', '\nExample:\n  gameyard admin reports list --json')
     .action((options: Options) => list(options, installation))
   withJson(withConfigOptions(reports.command('dismiss')))
@@ -78,7 +77,7 @@ Examples:
     )
 }
 
-async function list({ json, ...options }: Options, { version }: Installation): Promise<void> {
+async function list(options: Options, { version }: Installation): Promise<void> {
   const [{ withDatabase }, { readCases }] = await Promise.all([
     import('../open-database.ts'),
     import('../../plugins/moderation/index.ts'),
@@ -86,9 +85,11 @@ async function list({ json, ...options }: Options, { version }: Installation): P
   const loaded = await loadPlatformConfig(options)
   await withDatabase(loaded, { name: 'admin', version }, async ({ db }) => {
     const cases = await readCases(db, { limit: LISTED, offset: 0 })
-    for (const each of cases) console.log(json ? JSON.stringify(each) : lineOf(each))
-    if (cases.length === 0 && !json) console.log('No report is open.')
-    else if (!json) console.log(`\nSee them at ${loaded.config.portal.url}/admin/reports`)
+    printResult(options, cases, () =>
+      cases.length === 0
+        ? 'No report is open.'
+        : [...cases.map(lineOf), '', `See them at ${loaded.config.portal.url}/admin/reports`].join('\n'),
+    )
   })
 }
 

@@ -5,18 +5,18 @@ import type { Command } from 'commander'
 import type { LoadedConfig } from '../../config/load.ts'
 import type { BlobTarget } from '../../core/data/backups/backup.ts'
 import type { Storage } from '../../drivers/storage/interface.ts'
+import { printResult, withJson } from '../json-output.ts'
 import { type ConfigOptions, loadPlatformConfig, withConfigOptions } from '../options.ts'
 
 type Options = ConfigOptions & { json?: true; verify?: true }
 
 export function configure(command: Command): void {
-  withConfigOptions(command)
+  withJson(withConfigOptions(command))
     .description(
       'Copies the database, the blobs and the keys into one new file, also while the platform runs: from SQLite or PostgreSQL, from a folder or a bucket. The file has the same form in each case, and restores into any of them.',
     )
     .argument('<file>', 'the file to write; it must not exist')
     .option('--verify', 'test the backup: restore it into a scratch folder beside it and read all of it')
-    .option('--json', 'as JSON')
     .addHelpText('after', '\nExample:\n  gameyard backup /backups/gameyard-$(date +%F).tar')
     .action(backup)
 }
@@ -61,7 +61,10 @@ async function backup(file: string, options: Options): Promise<void> {
       const summary = await writeBackup({ driver: database, storage, dataDir, config: loaded.config }, archive)
       if (options.verify) await verify(loaded, archive, join(work.path, 'restored'))
       await publish(archive, target)
-      console.log(options.json ? JSON.stringify({ file, ...summary }) : `Wrote ${file}: ${describeBackup(summary)}.`)
+      printResult(options, { file, ...summary }, () => {
+        const tested = options.verify ? ' Its test restore passed.' : ''
+        return `Wrote ${file}: ${describeBackup(summary)}.${tested}`
+      })
     } finally {
       await work.remove()
     }

@@ -3,6 +3,7 @@ import type { LoadedConfig } from '../../config/load.ts'
 import type { Problem } from '../../config/problems.ts'
 import type { Payments } from '../../drivers/payments/interface.ts'
 import type { PricedPack } from '../../plugins/billing/price.ts'
+import { printResult, withJson } from '../json-output.ts'
 import { type ConfigOptions, loadProgramConfig, withConfigOptions } from '../options.ts'
 
 type Options = ConfigOptions & { json?: true }
@@ -11,16 +12,14 @@ export function configure(config: Command): void {
   config
     .description("The platform's configuration: what is wrong with it, and what is in effect.")
     .addHelpText('after', '\nExamples:\n  gameyard config check --config server.yaml\n  gameyard config print --json')
-  withConfigOptions(config.command('check'))
+  withJson(withConfigOptions(config.command('check')))
     .summary('report every mistake')
     .description('Validates the configuration: every mistake with its line, what was expected, and a hint.')
-    .option('--json', 'as JSON')
     .addHelpText('after', '\nExamples:\n  gameyard config check\n  gameyard config check --config server.yaml --json')
     .action(check)
-  withConfigOptions(config.command('print'))
+  withJson(withConfigOptions(config.command('print')))
     .summary('show what is in effect')
     .description('Shows the effective configuration with defaults and environment, secrets masked.')
-    .option('--json', 'as JSON')
     .action(print)
 }
 
@@ -34,10 +33,13 @@ async function check(options: Options): Promise<void> {
     const { problems, file } = loaded
     await checkStart(loaded)
     const packs = await packsOf(loaded)
-    if (options.json) return console.log(JSON.stringify({ valid: true, problems, packs }, null, 2))
-    for (const problem of problems) console.log(formatProblem(problem))
-    for (const { id, credits, priceText } of packs) console.log(`Pack ${id}: ${credits} credits for ${priceText}`)
-    console.log(`${file ?? 'The configuration (no file; defaults and environment)'} is valid.`)
+    printResult(options, { valid: true, problems, packs }, () =>
+      [
+        ...problems.map(formatProblem),
+        ...packs.map(({ id, credits, priceText }) => `Pack ${id}: ${credits} credits for ${priceText}`),
+        `${file ?? 'The configuration (no file; defaults and environment)'} is valid.`,
+      ].join('\n'),
+    )
   } catch (error) {
     if (!(error instanceof StartupError && options.json)) throw error
     const whole: Problem = { severity: 'error', key: '', message: error.message, source: null }
@@ -74,6 +76,5 @@ async function packsOf(loaded: LoadedConfig): Promise<PricedPack[]> {
 async function print(options: Options): Promise<void> {
   const { maskSecrets, printConfig } = await import('../../config/print.ts')
   const { config, schema } = await loadProgramConfig(options)
-  const text = options.json ? `${JSON.stringify(maskSecrets(config, schema), null, 2)}\n` : printConfig(config, schema)
-  process.stdout.write(text)
+  printResult(options, maskSecrets(config, schema), () => printConfig(config, schema).trimEnd())
 }

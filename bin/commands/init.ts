@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander'
 import { StartupError } from '../../core/errors.ts'
 import { type Client, type ClientOptions, runClient, withClientOptions } from '../client.ts'
 import type { Installation } from '../installation.ts'
+import { printResult } from '../json-output.ts'
 
 const PRESETS = ['lan-jam', 'single-server', 'cluster']
 
@@ -49,11 +50,11 @@ async function refuseOptionsOfGame(options: Options): Promise<void> {
   throw usageError(`--${option} is for the gameyard.json of a game.`, 'Name the game: --game SLUG')
 }
 
-async function initPlatform(file = 'gameyard.yaml', { preset, json }: Options, installation: Installation) {
+async function initPlatform(file = 'gameyard.yaml', { preset, ...options }: Options, installation: Installation) {
   await writeNew(file, preset ? await readPreset(preset, installation) : await annotated())
   const next = `gameyard serve${file === 'gameyard.yaml' ? '' : ` --config ${file}`}`
-  console.log(json ? JSON.stringify({ file, next }) : `Wrote ${file}. Next: ${next}`)
-  if (!json && process.stdout.isTTY) console.log("(For a game's gameyard.json: gameyard init --game SLUG)")
+  printResult(options, { file, next }, () => `Wrote ${file}. Next: ${next}`)
+  if (!options.json && process.stdout.isTTY) console.log("(For a game's gameyard.json: gameyard init --game SLUG)")
 }
 
 async function initGame(client: Client, file: string | undefined, options: Options): Promise<void> {

@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { systemClock } from '../../core/clock.ts'
 import type { KeyGroup } from '../../core/data/key-rings.ts'
 import type { Installation } from '../installation.ts'
+import { printResult, withJson } from '../json-output.ts'
 import { type ConfigOptions, loadPlatformConfig, withFileOptions } from '../options.ts'
 
 type Options = ConfigOptions & { now?: true; json?: true }
@@ -34,14 +35,13 @@ Examples:
   gameyard keys rotate
   gameyard keys rotate sessions --now`,
     )
-  withFileOptions(keys.command('rotate'))
+  withJson(withFileOptions(keys.command('rotate')))
     .summary('replace keys with new ones')
     .description(
       'Replaces keys with new ones, also while the platform runs: every node uses them within a second. What the former keys have signed or sealed stays valid until it expires. With --now it becomes invalid at once, for keys that were stolen.',
     )
     .argument('[which]', 'signing (of id tokens), sessions (of games) or all', which, 'all')
     .option('--now', 'make the former keys invalid at once')
-    .option('--json', 'as JSON')
     .addHelpText(
       'after',
       `
@@ -58,7 +58,7 @@ function which(text: string): string {
   return text
 }
 
-async function rotate(name: string, { now, json, ...options }: Options, { version }: Installation) {
+async function rotate(name: string, { now, ...options }: Options, { version }: Installation) {
   const [{ withDatabase }, { KeyRings }, { Keys }] = await Promise.all([
     import('../open-database.ts'),
     import('../../core/data/key-rings.ts'),
@@ -71,6 +71,7 @@ async function rotate(name: string, { now, json, ...options }: Options, { versio
     const rings = new KeyRings({ db, clock: systemClock, keys: await Keys.open(loaded.config), events })
     for (const group of groups) await rings.rotate(group, { immediate })
   })
-  if (json) console.log(JSON.stringify({ rotated: groups, immediate }))
-  else for (const group of groups) console.log(AFTERWARDS[group][immediate ? 'now' : 'overlap'])
+  printResult(options, { rotated: groups, immediate }, () =>
+    groups.map((group) => AFTERWARDS[group][immediate ? 'now' : 'overlap']).join('\n'),
+  )
 }

@@ -1,15 +1,15 @@
 import type { Command } from 'commander'
+import { printResult, withJson } from '../json-output.ts'
 import { type ConfigOptions, withFileOptions } from '../options.ts'
 
 type Options = ConfigOptions & { to: string; json?: true }
 
 export function configure(command: Command): void {
-  withFileOptions(command)
+  withJson(withFileOptions(command))
     .description(
       'Copies everything of the configuration in force into the empty database and storage of another one: from SQLite to PostgreSQL, from a folder to a bucket, or back. The platform may serve meanwhile, and is not changed. At the end it accepts no changes for some seconds, and then none until the new one is started. Interrupted, the same command goes on where it stopped.',
     )
     .requiredOption('--to <file>', 'the configuration to move to')
-    .option('--json', 'as JSON')
     .addHelpText(
       'after',
       `
@@ -23,5 +23,5 @@ Examples:
 async function run(options: Options): Promise<void> {
   const { movePlatform, describeMove } = await import('../move.ts')
   const summary = await movePlatform(options, options.to)
-  console.log(options.json ? JSON.stringify({ to: options.to, ...summary }) : describeMove(summary, options.to))
+  printResult(options, { to: options.to, ...summary }, () => describeMove(summary, options.to))
 }

@@ -5,12 +5,13 @@ import type { LoadedConfig } from '../../config/load.ts'
 import type { SourcePlatform } from '../../core/data/backups/backup.ts'
 import { StartupError } from '../../core/errors.ts'
 import type { Storage } from '../../drivers/storage/interface.ts'
+import { printResult, withJson } from '../json-output.ts'
 import { type ConfigOptions, loadProgramConfig, withConfigOptions } from '../options.ts'
 
 type Options = ConfigOptions & { json?: true; database?: string; url?: string; games?: string }
 
 export function configure(command: Command): void {
-  withConfigOptions(command)
+  withJson(withConfigOptions(command))
     .description(
       'Makes the data folder from a backup, after verifying all of it. The folder must not exist yet, or be empty, and so must a PostgreSQL database and a bucket of the configuration. Interrupted, the same command goes on where it stopped. With --url the platform gets another address, on another machine for instance: the configuration is changed accordingly, and what leads to the address that it had goes on to work. Or, with --database, goes back to the copy of the database that an upgrade made.',
     )
@@ -18,7 +19,6 @@ export function configure(command: Command): void {
     .option('--url <address>', 'the address of the portal from now on')
     .option('--games <domain>', 'with --url: what games live below from now on (games.domain)')
     .option('--database <copy>', 'a file of backups/ in the data folder; the database there now is kept beside it')
-    .option('--json', 'as JSON')
     .addHelpText(
       'after',
       `
@@ -40,7 +40,7 @@ Examples:
     })
 }
 
-async function restore(file: string, { url, games, json, ...options }: Options): Promise<void> {
+async function restore(file: string, { url, games, ...options }: Options): Promise<void> {
   const [{ restoreBackup }, { openDriver, describeBackup }, { restoredDatabase }] = await Promise.all([
     import('../../core/data/backups/backup.ts'),
     import('../open-driver.ts'),
@@ -66,8 +66,9 @@ async function restore(file: string, { url, games, json, ...options }: Options):
         )
     },
   })
-  if (json) console.log(JSON.stringify({ dataDir, ...summary, portalUrl: config.portal.url }))
-  else console.log([`Restored ${describeBackup(summary)} into ${placesOf(config)}.`, ...notes, NOT_RESTORED].join('\n'))
+  printResult(options, { dataDir, ...summary, portalUrl: config.portal.url }, () =>
+    [`Restored ${describeBackup(summary)} into ${placesOf(config)}.`, ...notes, NOT_RESTORED].join('\n'),
+  )
   if (url === undefined) return
   // Excludes the command-line options, so that this is the configuration that the next start reads.
   const { portal } = (await loadProgramConfig(options)).config
@@ -130,7 +131,7 @@ async function moveTo(
 }
 
 /** Restores the database copy from before an upgrade. No server may use the folder meanwhile. */
-async function goBack({ database: copy = '', json, ...options }: Options): Promise<void> {
+async function goBack({ database: copy = '', ...options }: Options): Promise<void> {
   const [{ restoreDatabaseCopy }, { mustOpen }, { DataLock }, { systemClock: clock }] = await Promise.all([
     import('../../core/data/backups/migration-backup.ts'),
     import('../backup-database.ts'),
@@ -159,9 +160,7 @@ async function goBack({ database: copy = '', json, ...options }: Options): Promi
       check: (restored) => mustOpen(loaded, restored),
     })
     const kept = replaced === null ? '' : ` The one that was there is ${replaced}.`
-    console.log(
-      json ? JSON.stringify({ database, replaced }) : `${database} is as it was in ${resolve(copy)} again.${kept}`,
-    )
+    printResult(options, { database, replaced }, () => `${database} is as it was in ${resolve(copy)} again.${kept}`)
   } finally {
     lock.release()
   }

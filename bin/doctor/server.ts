@@ -11,6 +11,7 @@ import type { DatabaseDriver } from '../../core/data/database.ts'
 import { compareMigrations, tablesOfRemoved } from '../../core/data/migrations.ts'
 import { lastVersion } from '../../core/data/program-versions.ts'
 import type { Bus } from '../../core/events.ts'
+import { formatBytes } from '../../core/format-bytes.ts'
 import type { BlenderExecutor } from '../../drivers/blender/interface.ts'
 import type { Mail } from '../../drivers/mail/interface.ts'
 import type { Storage } from '../../drivers/storage/interface.ts'
@@ -22,7 +23,7 @@ import { gameDomains } from './domains.ts'
 import { certificateFiles, isClockSynchronised, names, plainHttp, portal } from './network.ts'
 import { payments } from './payments.ts'
 
-const MEGABYTE = 1024 * 1024
+const MIB = 1024 ** 2
 
 type Finding = Check | Check[]
 
@@ -126,12 +127,12 @@ async function belongingToOthers(dataDir: string, owner: number): Promise<string
 
 async function disk(dataDir: string): Promise<Check> {
   const { bavail, bsize, ffree, files } = await statfs(await existing(dataDir))
-  const free = Math.floor((bavail * bsize) / MEGABYTE)
+  const free = bavail * bsize
   const fix = 'Make room, or move the data folder to a larger disk.'
-  if (free < 200) return failed('Disk', `only ${free} MB are free for ${dataDir}`, fix)
+  if (free < 200 * MIB) return failed('Disk', `only ${formatBytes(free)} are free for ${dataDir}`, fix)
   if (files > 0 && ffree < 1000) return failed('Disk', `the file system of ${dataDir} is out of file entries`, fix)
-  if (free < 2048) return warning('Disk', `${free} MB are free for ${dataDir}`, fix)
-  return ok('Disk', `${Math.floor(free / 1024)} GB are free`)
+  if (free < 2048 * MIB) return warning('Disk', `${formatBytes(free)} are free for ${dataDir}`, fix)
+  return ok('Disk', `${formatBytes(free)} are free`)
 }
 
 /** Returns the folder, or its nearest existing parent. */

@@ -21,6 +21,8 @@ t.test('reports are listed and decided in a shell, beside the server', async (t)
     code: 0,
     stdout: new RegExp(`^game +${id} +1 +\\S+ +URGENT malware\\n[^]*/admin/reports`),
   })
+  const listed = JSON.parse((await reports('list', '--json')).stdout)
+  t.match(listed, [{ kind: 'game', id, reports: 1, urgent: true, categories: ['malware'] }], 'one JSON value')
   const dismissed = await reports('dismiss', id)
   t.match(dismissed, { code: 0, stdout: /Dismissed: game gam_\w+ \(1 report\)\.\n.*undo dec_/ })
   await inFull(t)?.test('what is not open is not dismissed', async (t) => {

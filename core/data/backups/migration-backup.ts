@@ -2,6 +2,7 @@ import { access, readdir, rename, rm, statfs } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { Clock } from '../../clock.ts'
 import { StartupError } from '../../errors.ts'
+import { formatBytes } from '../../format-bytes.ts'
 import type { DatabaseDriver } from '../database.ts'
 import { syncFile, syncFolder } from '../durability/fsync.ts'
 import { makeFolder } from '../folders/make-folder.ts'
@@ -193,9 +194,8 @@ export async function missingRoom(driver: Pick<DatabaseDriver, 'query'>, dataDir
   const needed = (size?.bytes ?? 0) + SPARE_BYTES
   const { bavail, bsize } = await statfs(dataDir)
   const free = bavail * bsize
-  const megabytes = (bytes: number) => `${Math.ceil(bytes / 1024 / 1024)} MiB`
   if (free >= needed) return null
-  return `there is no room for the copy of the database that is made before it is brought up to date: ${dataDir} has ${megabytes(free)} free, and ${megabytes(needed)} are needed`
+  return `there is no room for the copy of the database that is made before it is brought up to date: ${dataDir} has ${formatBytes(free)} free, and ${formatBytes(needed)} are needed`
 }
 
 /** Removes the remains of a process that died during a copy. */

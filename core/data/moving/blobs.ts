@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import { formatBytes } from '../../format-bytes.ts'
 import { MoveError } from './errors.ts'
 import { guarded } from './rows.ts'
 
@@ -205,10 +206,8 @@ export async function assertRoomFor(
     const needed = bytes - present
     if (room.free - needed < room.reserve)
       throw new MoveError(
-        `The target's storage has no room: ${megabytes(needed)} are to be copied, ${megabytes(room.free)} are free, and ${megabytes(room.reserve)} of them are kept free (storage.reserveBytes).`,
+        `The target's storage has no room: ${formatBytes(Math.max(0, needed))} are to be copied, ${formatBytes(room.free)} are free, and ${formatBytes(room.reserve)} of them are kept free (storage.reserveBytes).`,
       )
   }
   return { blobs, bytes }
 }
-
-const megabytes = (bytes: number) => `${Math.ceil(Math.max(0, bytes) / 1e6)} MB`

@@ -1,4 +1,5 @@
 import { statfs } from 'node:fs/promises'
+import { formatBytes } from '../../format-bytes.ts'
 import type { DatabaseDriver } from '../database.ts'
 import { MoveError } from './errors.ts'
 
@@ -22,9 +23,8 @@ export async function assertDiskSpace(
   const [size] = (await source.query(sql, [])) as { bytes: number }[]
   const needed = (size?.bytes ?? 0) * MARGIN
   const { bavail, bsize } = await statfs(target.dataDir)
-  const megabytes = (bytes: number) => `${Math.ceil(bytes / 1e6)} MB`
   if (bavail * bsize >= needed) return
   throw new MoveError(
-    `The target's database has no room: it takes about ${megabytes(needed)}, and ${target.dataDir} has ${megabytes(bavail * bsize)} free.`,
+    `The target's database has no room: it takes about ${formatBytes(needed)}, and ${target.dataDir} has ${formatBytes(bavail * bsize)} free.`,
   )
 }

@@ -1,3 +1,4 @@
+import { formatBytes } from '../../../core/format-bytes.ts'
 import { announce, progressAnnouncer } from '../../../core/pages/islands/announce.ts'
 import { setBusy } from '../../../core/pages/islands/busy-button.ts'
 
@@ -40,7 +41,7 @@ if (form && zone && input && shown && bar && status && button) {
     request.upload.addEventListener('progress', ({ loaded, total }) => {
       bar.value = loaded / total
       announceProgress(bar.value)
-      say(`${Math.floor((100 * loaded) / total)} % of ${sizeOf(total)}`)
+      say(`${Math.floor((100 * loaded) / total)} % of ${formatBytes(total)}`)
     })
     request.upload.addEventListener('load', () => {
       bar.removeAttribute('value')
@@ -66,6 +67,3 @@ function problemIn({ responseText, status }: XMLHttpRequest): string {
   const notice = page.querySelector('#upload-archive [role="alert"], main .lede')
   return notice?.textContent?.trim() || `The server answered with status ${status}.`
 }
-
-const sizeOf = (bytes: number): string =>
-  bytes < 1024 ** 2 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1024 ** 2).toPrecision(3)} MiB`

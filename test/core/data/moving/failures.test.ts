@@ -99,7 +99,7 @@ t.test('a lack of room is said in one sentence, and the move goes on when there 
   writeFileSync(ballast, Buffer.alloc(34_000_000))
   await t.rejects(movePlaces(from, to, schema), {
     name: 'MoveError',
-    message: /^The target's database has no room: it takes about \d+ MB, and .* has \d+ MB free\.$/,
+    message: /^The target's database has no room: it takes about [\d,.]+ [KMG]iB, and .* has [\d,.]+ [KMGT]iB free\.$/,
   })
   rmSync(ballast)
   // Something else fills the disk while the rows are copied.
