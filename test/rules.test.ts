@@ -21,7 +21,7 @@ function importsOf(text: string, file: string): string[] {
 /** The kernel's rooms; each imports those before it. */
 const ROOMS = ['observe', 'data', 'jobs', 'images', 'origins', 'http', 'pages', 'openapi', 'boot']
 /** Files of the kernel that every room may import. */
-const CONTRACTS = ['clock', 'config', 'driver', 'errors', 'events', 'ids', 'visible-text'].map(
+const CONTRACTS = ['clock', 'config', 'driver', 'errors', 'events', 'format-bytes', 'ids', 'visible-text'].map(
   (name) => `core/${name}.ts`,
 )
 
@@ -201,6 +201,16 @@ t.test('whatever a request adds is added in a transaction, which reads the calle
     (file) => file.startsWith('plugins/') && alone.test(readFileSync(join(root, file), 'utf8')),
   )
   t.same(found.sort(), FOR_NOBODY)
+  t.end()
+})
+
+t.test('the index.ts of a plugin only wires: it has less than 60 lines without imports and exports', (t) => {
+  for (const file of globSync('plugins/*/index.ts', { cwd: root })) {
+    const text = readFileSync(join(root, file), 'utf8')
+    const rest = text.replace(/^(import|export (type )?[{*])[^']*'[^']+'\n/gm, '')
+    const lines = rest.split('\n').filter((line) => line.trim() !== '').length
+    t.ok(lines < 60, `${file}: ${lines} lines`)
+  }
   t.end()
 })
 

@@ -4,13 +4,7 @@ import { definePlugin } from '../../core/plugin.ts'
 import { Assets } from './assets.ts'
 import { blobsOf } from './blobs.ts'
 import { AppliedClip, AssetClip, AssetRow, AssetTerm, FormerAssetSlug } from './entities.ts'
-import { migration } from './migrations/2026_11_21_assets.ts'
-import { migration as appliedClips } from './migrations/2026_11_23_applied_clips.ts'
-import { suspensionMigration } from './migrations/2026_11_23_suspension.ts'
-import { migration as countedFiles } from './migrations/2026_11_26_counted_files.ts'
-import { lodChoiceMigration } from './migrations/2026_11_26_lod_choice.ts'
-import { suspensionCauseMigration } from './migrations/2026_11_26_suspension_cause.ts'
-import { gameOfAssetMigration } from './migrations/2026_11_28_game_of_asset.ts'
+import { migrations } from './migrations.ts'
 import { Models } from './models/models.ts'
 import { assetsOf } from './pages/game-assets.ts'
 import { pages } from './pages/routes.ts'
@@ -43,40 +37,16 @@ export default definePlugin(
     config: AssetsConfig,
     limits: AssetLimits,
     entities: [AssetRow, AssetTerm, FormerAssetSlug, AssetClip, AppliedClip],
-    migrations: [
-      migration,
-      appliedClips,
-      suspensionMigration,
-      suspensionCauseMigration,
-      countedFiles,
-      lodChoiceMigration,
-      gameOfAssetMigration,
-    ],
+    migrations,
   },
   async (app, config, limits) => {
+    const { db, clock, events, storage, jobs, images, quotas, games, origins, log } = app
+    const parts = { db, clock, events, storage, jobs, images, quotas, games, origins, log }
     const models = new Models(app.workerPrograms)
     const spool = new Spool(join(app.config.dataDir, 'uploads'))
     await spool.prepare()
     app.addHook('onClose', () => models.close())
-    app.decorate(
-      'assets',
-      new Assets({
-        db: app.db,
-        clock: app.clock,
-        events: app.events,
-        storage: app.storage,
-        jobs: app.jobs,
-        images: app.images,
-        quotas: app.quotas,
-        games: app.games,
-        origins: app.origins,
-        log: app.log,
-        models,
-        limits,
-        spool,
-        blobs: await blobsOf(app, config),
-      }),
-    )
+    app.decorate('assets', new Assets({ ...parts, models, limits, spool, blobs: await blobsOf(app, config) }))
     app.quotas.counts.set('assetsPerPlayer', 'select count(*) as things from assets where owner_id = ?')
     app.quotas.kinds.set(STORED_KIND, storedAssets(app))
     registerScheduledTasks(app)

@@ -12,10 +12,9 @@ import {
   PaymentEventRow,
 } from './entities.ts'
 import { Holders } from './holders.ts'
-import { migration } from './migrations/2026_11_21_credits.ts'
-import { migration as holdersMigration } from './migrations/2026_11_23_holders.ts'
-import { migration as reversalsMigration } from './migrations/2026_11_26_reversals.ts'
+import { migrations } from './migrations.ts'
 import { pages } from './pages.ts'
+import { contributePaymentProblems } from './payment-problems.ts'
 import { Purchases } from './purchases.ts'
 import { routes } from './routes.ts'
 import { BillingConfig } from './schemas.ts'
@@ -37,7 +36,7 @@ export default definePlugin(
     dependencies: ['oauth-idp'],
     config: BillingConfig,
     entities: [CreditAccount, CreditEntry, CreditHold, CreditPurchase, CreditPayment, CreditReversal, PaymentEventRow],
-    migrations: [migration, holdersMigration, reversalsMigration],
+    migrations,
   },
   async (app, config) => {
     const holders = new Holders(app.config.dataDir, app)
@@ -56,17 +55,7 @@ export default definePlugin(
       { label: 'My credits', href: '/credits', place: 'account', order: 40, key: 'c' },
       { label: 'Credits', href: '/admin/credits', place: 'host', order: 30 },
     )
-    app.hostDashboard.problems.push(async () => {
-      const { count, latest } = await app.purchases.problems()
-      if (!latest) return null
-      const title = count === 1 ? 'A payment event changed no credits' : `${count} payment events changed no credits`
-      return {
-        title,
-        text: `${latest.id}: ${latest.problem}`,
-        href: '/docs/selling-credits#events',
-        label: 'What to do',
-      }
-    })
+    contributePaymentProblems(app)
     await app.register(routes)
     await app.register(pages)
   },

@@ -8,17 +8,7 @@ import { Deploys } from './deploys.ts'
 import { BlobRow, BlobVariant, ChangedName, DeployRow, DeployUpload, ManifestRow, OwnerBlob } from './entities.ts'
 import { exportDeploys } from './export-deploys.ts'
 import { COMPRESS } from './go-live.ts'
-import { migration } from './migrations/2026_11_21_deploys.ts'
-import { variantsMigration } from './migrations/2026_11_21_deploys_variants.ts'
-import { migration as examinedBuildsMigration } from './migrations/2026_11_23_examined_builds.ts'
-import { migration as pinnedMigration } from './migrations/2026_11_23_pinned_deploys.ts'
-import { migration as roomScriptsMigration } from './migrations/2026_11_23_room_scripts.ts'
-import { migration as changedNamesMigration } from './migrations/2026_11_26_changed_names.ts'
-import { migration as liveSecretsMigration } from './migrations/2026_11_26_live_secrets.ts'
-import { makersOfDeploysMigration } from './migrations/2026_11_26_makers_of_deploys.ts'
-import { migration as openDeploysMigration } from './migrations/2026_11_26_open_deploys.ts'
-import { deploysOfPlayersMigration } from './migrations/2026_11_28_deploys_of_players.ts'
-import { replacedDeploysMigration } from './migrations/2026_11_28_replaced_deploys.ts'
+import { migrations } from './migrations.ts'
 import { lastDeploys } from './pages/last-deploy-column.ts'
 import { pages } from './pages/routes.ts'
 import { Retention } from './retention.ts'
@@ -50,19 +40,7 @@ export default definePlugin(
     dependencies: ['oauth-idp', 'quotas', 'games'],
     limits: { ...DeployLimits, ...HistoryLimits, ...ArchiveLimits },
     entities: [DeployRow, ChangedName, ManifestRow, BlobRow, OwnerBlob, DeployUpload, BlobVariant],
-    migrations: [
-      migration,
-      variantsMigration,
-      pinnedMigration,
-      roomScriptsMigration,
-      examinedBuildsMigration,
-      openDeploysMigration,
-      changedNamesMigration,
-      liveSecretsMigration,
-      makersOfDeploysMigration,
-      deploysOfPlayersMigration,
-      replacedDeploysMigration,
-    ],
+    migrations,
   },
   async (app, _config, limits) => {
     app.decorate('deploys', new Deploys(app, limits))

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
+import { Gauge, type Registry } from 'prom-client'
 import type { WebSocket } from 'ws'
 import type { Clock } from '../../core/clock.ts'
 import type { GameSession } from '../game-edge/index.ts'
@@ -265,4 +266,16 @@ export class Connections {
   endUnless(sub: string, holds: (epoch: number | null) => boolean): void {
     for (const connection of this.#open) if (connection.sub === sub && !holds(connection.epoch)) connection.end()
   }
+}
+
+/** Measures how many room sockets are open. */
+export function measureSockets(metrics: Registry, connections: Connections): void {
+  new Gauge({
+    name: 'gameyard_room_sockets',
+    help: 'Room sockets open now.',
+    registers: [metrics],
+    collect() {
+      this.set(connections.size)
+    },
+  })
 }

@@ -1,13 +1,10 @@
 import { definePlugin } from '../../core/plugin.ts'
+import { contributeToDashboard } from './dashboard.ts'
 import { SaveBlob, SaveRow, SaveTotal, SaveUsage, SaveVersion } from './entities.ts'
-import { migration } from './migrations/2026_11_23_saves.ts'
-import { migration as valuesByRow } from './migrations/2026_11_24_save_values_by_row.ts'
-import { migration as pendingValues } from './migrations/2026_11_26_pending_values.ts'
-import { migration as totals } from './migrations/2026_11_26_save_totals.ts'
-import { migration as unreadVersions } from './migrations/2026_11_26_unread_versions.ts'
+import { migrations } from './migrations.ts'
 import { OwnerQuota, STORED_KIND, storedSaves } from './owner-quota.ts'
 import { pages } from './pages/routes.ts'
-import { exportSaves, playersWithSaves } from './player-saves.ts'
+import { exportSaves } from './player-saves.ts'
 import { PURGE, Removal } from './removal.ts'
 import { Retention } from './retention.ts'
 import { apiRoutes } from './routes/api.ts'
@@ -22,11 +19,6 @@ declare module 'fastify' {
   }
 }
 
-const SAVES_EXAMPLE = `import { saves } from '/__service/saves.js'
-
-const progress = (await saves.get('progress')) ?? { level: 1 }
-await saves.set('progress', progress)`
-
 /** Saves: documents that a game keeps for each of its players. */
 export default definePlugin(
   {
@@ -34,7 +26,7 @@ export default definePlugin(
     dependencies: ['oauth-idp', 'quotas', 'games', 'game-edge'],
     limits: SaveLimits,
     entities: [SaveUsage, SaveTotal, SaveRow, SaveVersion, SaveBlob],
-    migrations: [migration, valuesByRow, pendingValues, totals, unreadVersions],
+    migrations,
   },
   async (app, _config, limits) => {
     const quota = new OwnerQuota(app)
@@ -46,20 +38,7 @@ export default definePlugin(
     app.jobs.every('saves/collect', 3600, ({ signal }) => new GarbageCollector(app).run(signal))
     app.jobs.handle<{ gameId: string }>(PURGE, ({ payload, signal }) => removal.purge(payload.gameId, signal))
     app.quotas.kinds.set(STORED_KIND, storedSaves(app))
-    app.games.dashboard.integrations.push({
-      title: 'Saves',
-      order: 10,
-      guide: 'saves',
-      description: 'What a player did stays. Signed out, it stays on the device until the next sign-in.',
-      code: SAVES_EXAMPLE,
-      prompt:
-        "import { saves } from '/__service/saves.js'; await saves.get(key) is the value or undefined, await saves.set(key, value) keeps any JSON for this player, also offline and signed out. Do not use localStorage for progress.",
-    })
-    app.games.dashboard.gameStats.push({
-      label: 'players with saves',
-      order: 10,
-      value: ({ id }) => playersWithSaves(app.db, id),
-    })
+    contributeToDashboard(app)
     app.games.deletion.cleanups.push((em, gameId) => removal.ofGame(em, gameId))
     app.identity.deletion.cleanups.push((em, playerId) => removal.ofPlayer(em, playerId))
     // On PostgreSQL a change may have begun before the account was deleted, and have committed after it.
