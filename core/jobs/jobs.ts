@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyBaseLogger } from 'fastify'
@@ -68,6 +69,8 @@ export class Jobs {
   readonly #pollMs: number
   readonly #handlers = new Map<string, Handler>()
   readonly #running = new Set<Running>()
+  /** Runs work outside of the request that has enqueued a job: without its caller, its author and its trace. */
+  readonly #outsideOfRequests = AsyncLocalStorage.snapshot()
   /** Names that pending transactions have enqueued. */
   readonly #uncommitted = new WeakMap<object, Set<string>>()
   #state: 'new' | 'started' | 'stopped' = 'new'
@@ -197,7 +200,7 @@ export class Jobs {
   #wake(): void {
     if (this.#state !== 'started' || this.#handlers.size === 0) return
     this.#claimAgain = true
-    this.#claiming ??= this.#claimAll().finally(() => {
+    this.#claiming ??= this.#outsideOfRequests(() => this.#claimAll()).finally(() => {
       this.#claiming = null
       if (this.#claimAgain) this.#wake()
       else if (this.#state === 'started') this.#pollLater()
@@ -220,7 +223,8 @@ export class Jobs {
       }
       this.#pollFailed = false
     } catch (error) {
-      if (!this.#pollFailed) this.#log.error({ err: error }, 'background jobs are paused: the database does not answer')
+      if (!this.#pollFailed)
+        this.#log.error({ err: error }, 'background jobs are paused: the next one could not be read from the database')
       this.#pollFailed = true
     }
   }

@@ -115,5 +115,12 @@ export function toRecord(row: PlainAsset, origins: Origins): AssetRecord {
 export const blobKey = (assetId: string, sha256: string): string => `${BLOB_PREFIX}${assetId}/${sha256}`
 export const BLOB_PREFIX = 'assets/'
 
+/** Returns the extension of an asset's address at games, such as `glb` or `png`; null for a pack, whose files have paths. */
+export function gameExtension({ kind, files }: Pick<AssetRecord, 'kind' | 'files'>): string | null {
+  if (kind === 'pack') return null
+  // A model is served as a GLB, also one that was uploaded as a VRM.
+  return kind === 'image' || kind === 'audio' ? (files[0]?.path.split('.').pop() ?? null) : 'glb'
+}
+
 /** Returns the path of an asset's page on the portal. */
 export const pathOf = (asset: { slug: string }): string => `/assets/${asset.slug}`

@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { NotFound } from '../../core/errors.ts'
 import type { Routes } from '../../core/http/routes.ts'
-import { cors, fileInPack, firstLookAtAssets, PREFLIGHT } from '../assets/index.ts'
+import { cors, fileInPack, firstLookAtAssets, gameExtension, PREFLIGHT } from '../assets/index.ts'
 import { refuseServiceWorker } from './edge.ts'
 
 const FileParams = Type.Object({ file: Type.String({ maxLength: 70 }) })
@@ -9,7 +9,8 @@ const PackParams = Type.Object({ file: Type.String({ maxLength: 63 }), '*': Type
 const FileQuery = Type.Object({ variant: Type.Optional(Type.Enum(['auto', 'source', 'lod'])) })
 
 /**
- * `/__service/assets/{id-or-slug}.glb`: public models at the game's own address, so that a game needs no other origin.
+ * `/__service/assets/{id-or-slug}.{extension}`: public models (`glb`), pictures and sounds (`png`, `mp3`, …) at the
+ * game's own address, so that a game needs no other origin.
  * `/__service/assets/{id-or-slug}/{path}`: the files of public packs. Pages of every origin may read them, and the error responses too. Credentials are ignored, so a private asset is 404.
  */
 export const assetRoutes: Routes = async (app) => {
@@ -26,8 +27,9 @@ export const assetRoutes: Routes = async (app) => {
     handler: async (request, reply) => {
       const { file } = request.params as { file: string }
       const { variant = 'auto' } = request.query as { variant?: 'auto' | 'source' | 'lod' }
-      const asset = file.endsWith('.glb') ? await app.assets.find(file.slice(0, -4), null) : null
-      if (!asset || (asset.kind !== 'model' && asset.kind !== 'animation')) throw new NotFound('asset')
+      const [, name = '', extension = ''] = /^([\w-]+)\.(\w+)$/.exec(file) ?? []
+      const asset = name === '' ? null : await app.assets.find(name, null)
+      if (!asset || extension !== gameExtension(asset)) throw new NotFound('asset')
       const piece = app.assets.choose(asset, variant)
       await app.assets.delivery.send(request.raw, reply, { asset, piece, audience: { door: 'proxy', shared: true } })
       return reply

@@ -9,7 +9,7 @@ import type { Origins } from '../../core/origins/origins.ts'
 import type { Players } from '../oauth-idp/index.ts'
 import { recordActivity } from './activity/record.ts'
 import { GameRow } from './entities.ts'
-import { NotWaiting } from './errors.ts'
+import { NotWaiting, SuspendedMeanwhile } from './errors.ts'
 import { makerIdsOf, testersAmong } from './members/members.ts'
 import { readGames } from './read-games.ts'
 import type { Game } from './schemas.ts'
@@ -20,7 +20,10 @@ export type PublishMode = 'open' | 'approve' | 'trusted'
 /** The maximum length of a reason, in characters. */
 export const REFUSAL_LENGTH = 1000
 
-const LISTED = 100
+/** The maximum number of games that the page of one state lists. */
+export const LISTED = 100
+/** The maximum number of games that are refused at once. */
+const REFUSED_TOGETHER = 1000
 
 interface ApprovalParts {
   db: Database
@@ -35,8 +38,11 @@ interface ApprovalParts {
 /** Notifies every node of a committed change. */
 type Announce = (game: Pick<Game, 'id' | 'slug'>) => Promise<void>
 
-type Held = Pick<GameRow, 'id' | 'slug' | 'title' | 'ownerId' | 'approval' | 'approvalReason' | 'requestedVisibility'>
-const HELD = ['slug', 'title', 'ownerId', 'approval', 'approvalReason', 'requestedVisibility'] as const
+type Held = Pick<
+  GameRow,
+  'id' | 'slug' | 'title' | 'ownerId' | 'approval' | 'approvalReason' | 'requestedVisibility' | 'suspendedAt'
+>
+const HELD = ['slug', 'title', 'ownerId', 'approval', 'approvalReason', 'requestedVisibility', 'suspendedAt'] as const
 
 /**
  * Holds games until staff approve them (`games.publish`). A held game is stored as a private game, with the visibility
@@ -67,18 +73,20 @@ export class Approvals {
     return (await em.count(GameRow, { ownerId, approval: null, deletedAt: null })) === 0
   }
 
-  /** Returns the oldest held games of a state. */
+  /** Returns the oldest waiting games, or the newest refused ones: `LISTED` at most, and none that are suspended. */
   list(state: 'waiting' | 'refused'): Promise<Game[]> {
-    const query = { where: 'g.approval = ?', order: 'g.id', values: [state], limit: LISTED }
-    return readGames(this.#parts, query)
+    const order = state === 'waiting' ? 'g.id' : 'g.id desc'
+    const where = 'g.approval = ? and g.suspended_at is null'
+    return readGames(this.#parts, { where, order, values: [state], limit: LISTED })
   }
 
-  /** Returns the number of waiting games. */
-  async waiting(): Promise<number> {
-    const [row] = await this.#parts.db.query<{ games: number }>(
-      "select count(*) as games from games where approval = 'waiting' and deleted_at is null",
+  /** Returns the number of waiting games by their owner. Suspended games, as those of disabled accounts, do not count. */
+  async waiting(): Promise<Map<string, number>> {
+    const rows = await this.#parts.db.query<{ owner_id: string; games: number }>(
+      `select owner_id, count(*) as games from games
+       where approval = 'waiting' and deleted_at is null and suspended_at is null group by owner_id`,
     )
-    return Number(row?.games ?? 0)
+    return new Map(rows.map(({ owner_id, games }) => [owner_id, Number(games)]))
   }
 
   /**
@@ -101,11 +109,13 @@ export class Approvals {
   /**
    * Publishes a held game with the visibility that its owner wants, and tells the owner.
    *
-   * @throws NotFound; NotWaiting when the game is not held; Forbidden when a moderator approves a game of their own
+   * @throws NotFound; NotWaiting when the game is not held; SuspendedMeanwhile; Forbidden when a moderator approves a game
+   *   of their own
    */
   async approve(id: string, by = PROGRAM): Promise<void> {
     const game = await this.#parts.db.transaction(async (em) => {
       const game = await this.#find(em, id)
+      if (game.suspendedAt) throw new SuspendedMeanwhile()
       mustBeImpartial(by, [game.ownerId, ...(await makerIdsOf(em, id))])
       await this.#publish(em, game, by)
       await this.#parts.tell?.(
@@ -129,18 +139,7 @@ export class Approvals {
     const approvalReason = reason.trim().slice(0, REFUSAL_LENGTH)
     const game = await this.#parts.db.transaction(async (em) => {
       const game = await this.#find(em, id)
-      const invited = await this.#withoutReviewers(em, id)
-      await em.nativeUpdate(GameRow, { id }, { approval: 'refused', approvalReason, invited })
-      await recordAction(em, this.#parts.clock, {
-        by,
-        action: 'game.refuse',
-        target: { kind: 'game', id },
-        reason: approvalReason,
-        before: stateOf(game),
-        after: { approval: 'refused' },
-      })
-      const refused = { gameId: id, action: 'game.refuse', detail: approvalReason } as const
-      await recordActivity(em, this.#parts.clock, refused, STAFF)
+      await this.#refuse(em, game, { approvalReason, by })
       await this.#parts.tell?.(
         em,
         game.ownerId,
@@ -150,6 +149,34 @@ export class Approvals {
       return game
     })
     await this.#announce(game)
+  }
+
+  /**
+   * Refuses all waiting games of a player, 1,000 at most, and tells the player in one mail.
+   *
+   * @param reason the text for the owner
+   * @returns how many were refused
+   */
+  async refuseAllOf(ownerId: string, reason: string, by = PROGRAM): Promise<number> {
+    const approvalReason = reason.trim().slice(0, REFUSAL_LENGTH)
+    const games = await this.#parts.db.transaction(async (em) => {
+      const mine = { ownerId, approval: 'waiting', deletedAt: null } as const
+      // The write locks the rows before the read, as in `#find`.
+      await em.nativeUpdate(GameRow, mine, { updatedAt: this.#parts.clock.now() })
+      const games = await em.find(GameRow, mine, { fields: HELD, orderBy: { id: 'asc' }, limit: REFUSED_TOGETHER })
+      for (const game of games) await this.#refuse(em, game, { approvalReason, by })
+      const titles = games.map(({ title }) => `- ${title}`).join('\n')
+      if (games.length > 0)
+        await this.#parts.tell?.(
+          em,
+          ownerId,
+          games.length === 1 ? 'A game was not published' : `${games.length} games were not published`,
+          `Hello,\n\nthese games of yours were not approved:\n\n${titles}\n\n${approvalReason}\n\nYou can still open them yourself:\n\n${this.#parts.origins.portal}/games\n`,
+        )
+      return games
+    })
+    for (const game of games) await this.#announce(game)
+    return games.length
   }
 
   /**
@@ -170,6 +197,26 @@ export class Approvals {
   async #withoutReviewers(em: SqlEntityManager, id: string): Promise<string[]> {
     const { invited } = await em.findOneOrFail(GameRow, { id }, { fields: ['invited'] })
     return testersAmong(em, id, invited)
+  }
+
+  async #refuse(
+    em: SqlEntityManager,
+    game: Held,
+    { approvalReason, by }: { approvalReason: string; by: Actor },
+  ): Promise<void> {
+    const { id } = game
+    const invited = await this.#withoutReviewers(em, id)
+    await em.nativeUpdate(GameRow, { id }, { approval: 'refused', approvalReason, invited })
+    await recordAction(em, this.#parts.clock, {
+      by,
+      action: 'game.refuse',
+      target: { kind: 'game', id },
+      reason: approvalReason,
+      before: stateOf(game),
+      after: { approval: 'refused' },
+    })
+    const refused = { gameId: id, action: 'game.refuse', detail: approvalReason } as const
+    await recordActivity(em, this.#parts.clock, refused, STAFF)
   }
 
   async #publish(em: SqlEntityManager, game: Held, by: Actor): Promise<void> {

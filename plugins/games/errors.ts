@@ -55,6 +55,11 @@ export const NotWaiting = defineError(
   409,
   'This game waits for no approval; somebody has decided already.',
 )
+export const SuspendedMeanwhile = defineError(
+  'suspended_game',
+  409,
+  'This game is suspended. Lift the suspension first, or enable the account of its owner.',
+)
 export const SlugTaken = defineError('slug_taken', 409, 'The address %s is taken; choose another.')
 export const SlugReserved = defineError(
   'slug_reserved',

@@ -20,7 +20,7 @@ import { indexFeatures, indexGame } from './catalog/search-index.ts'
 import { Dashboard, type PageSection } from './dashboard.ts'
 import { GameDeletion } from './deletion.ts'
 import { GameRow } from './entities.ts'
-import { NotBasedOnLive } from './errors.ts'
+import { NotBasedOnLive, OwnerOnly } from './errors.ts'
 import { featuresWith } from './features/features.ts'
 import { GameLookup, type GamesParts } from './game-lookup.ts'
 import { Invitations } from './invitations.ts'
@@ -211,7 +211,7 @@ export class Games extends GameLookup {
    *
    * @param gameId id or slug
    * @throws NotFound when the player does not make it
-   * @throws OwnerOnly for a new slug by another maker
+   * @throws OwnerOnly for another slug or url by another maker
    * @throws SlugReserved, SlugTaken, TooManySlugs, TooManyReserved for a new slug
    * @throws InvalidRequest for an invalid url or language, or a cover that is no picture of the game
    */
@@ -239,6 +239,7 @@ export class Games extends GameLookup {
       const formerSlug = row.slug
       if (url !== undefined) {
         row.externalUrl = url === null || isHome(origins, formerSlug, webAddress(url)) ? null : url
+        if ((row.externalUrl ?? null) !== from && row.ownerId !== playerId) throw new OwnerOnly()
       }
       const moves = slug !== undefined && slug !== formerSlug
       if (moves) {

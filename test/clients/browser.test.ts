@@ -16,7 +16,8 @@ const DUO = join(import.meta.dirname, '../fixtures/games/duo')
 
 /** Publishes the sample game on a listening platform. */
 async function playground(t: Test, extra: Record<string, string> = {}) {
-  const platform = await startPlatform(t, { listen: true })
+  // On a slow machine the game says more than usual until a lost connection is back.
+  const platform = await startPlatform(t, { listen: true, config: { limits: { roomReplayFrames: 100_000 } } })
   // Rooms limit messages by time, and the test clock does not advance on its own.
   keepPace(t, platform.clock)
   const owner = await platform.signUp({ name: 'Ada' })

@@ -22,7 +22,7 @@ import {
 } from '../../../core/pages/index.ts'
 import { type Applied, PRESET_NAMES } from '../clips.ts'
 import { clipPath, packFileUrl } from '../manifest.ts'
-import { type AssetRecord, pathOf } from '../record.ts'
+import { type AssetRecord, gameExtension, pathOf } from '../record.ts'
 import type { LodReason } from '../schemas.ts'
 import { modelStage } from './stage.ts'
 import { suspensionOf } from './suspension.ts'
@@ -62,6 +62,7 @@ export function assetPage(
     ${curated(asset, (shown) => shown.curated && html`<${Chip} tone="success">curated<//>`)}
     ${asset.suspended && html`<${Chip} tone="error">suspended<//>`}
     ${asset.rigged && html`<${Chip}>rigged<//>`}`
+  const extension = gameExtension(asset)
   const rows = [
     { name: 'As uploaded', variant: 'source', ...source },
     ...(lod ? [{ name: 'Lighter', variant: 'lod', ...lod }] : []),
@@ -90,9 +91,18 @@ export function assetPage(
       ${made && suspensionOf(asset, owned)}
       ${!asset.suspended && stage(app, asset, isModel)}
       ${isModel && clips(asset, applied)}
-      <${Section} title="Use it in a game" description="The address never changes. Any page may load it.">
+      <${Section} title="Use it in a game">
+        ${made ? visibility(asset, (shown) => html`<p>${use(shown)}</p>`) : html`<p>${use(asset)}</p>`}
         <${DescriptionList} items=${[
-          { term: 'Address', detail: html`<${CopyValue} label="Hot-link" value=${asset.fileUrl} />` },
+          ...(extension === null
+            ? []
+            : [
+                {
+                  term: 'At every game',
+                  detail: html`<${CopyValue} label="Address at games" value=${`/__service/assets/${asset.slug}.${extension}`} />`,
+                },
+              ]),
+          { term: 'At other pages', detail: html`<${CopyValue} label="Hot-link" value=${asset.fileUrl} />` },
           { term: 'Id', detail: html`<${CopyValue} label="Id" value=${asset.id} />` },
         ]} />
         ${isModel && html`<${CodeBlock} title="three.js" code=${snippet(asset)} />`}
@@ -117,6 +127,12 @@ const stage = (app: Pick<FastifyInstance, 'browserFiles'>, asset: AssetRecord, i
   if (!isModel) return html`<div class="stage">${picture}</div>`
   return modelStage(app, { src: `${path}/file`, alt: `3D model: ${asset.title}`, picture })
 }
+
+/** How an asset is used, and what never changes. */
+const use = ({ visibility }: AssetRecord): string =>
+  visibility === 'public'
+    ? 'Any page may load it. Its address and its file never change: another version is another asset.'
+    : 'Publish it, so that games can load it: players get 404 from a private asset, also in a game to which it belongs.'
 
 /** Buttons that show another variant of the model in the viewer. The table below also links to each file. */
 const clips = (asset: AssetRecord, applied: readonly Applied[]): View | null => {

@@ -1,12 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import type { FastPathHandler } from '../../../core/http/fast-path.ts'
 import { sendFromMemory } from '../../../core/http/send-file.ts'
+import { gameExtension } from '../record.ts'
 import type { Variant } from '../schemas.ts'
 import type { Surface } from './headers.ts'
 
 const ADDRESSES = {
-  studio: /^\/api\/assets\/([\w-]{1,63})\/file(?:\?variant=(auto|source|lod))?$/,
-  proxy: /^\/__service\/assets\/([\w-]{1,63})\.glb(?:\?variant=(auto|source|lod))?$/,
+  studio: /^\/api\/assets\/(?<name>[\w-]{1,63})\/file(?:\?variant=(?<variant>auto|source|lod))?$/,
+  proxy: /^\/__service\/assets\/(?<name>[\w-]{1,63})\.(?<extension>\w{2,5})(?:\?variant=(?<variant>auto|source|lod))?$/,
 }
 const PREFIXES = { studio: '/api/assets/', proxy: '/__service/assets/' }
 
@@ -29,10 +30,10 @@ export function fastPathHandler(
     if (headers.upgrade !== undefined) return false
     if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) return false
     if (headers['service-worker'] !== undefined) return false
-    const [, name = '', variant = 'auto'] = address.exec(url) ?? []
+    const { name = '', variant = 'auto', extension } = address.exec(url)?.groups ?? {}
     const asset = name === '' ? undefined : assets.peek(name)
     if (asset?.visibility !== 'public' || asset.suspended || asset.kind === 'pack') return false
-    if (door === 'proxy' && asset.kind !== 'model' && asset.kind !== 'animation') return false
+    if (door === 'proxy' && gameExtension(asset) !== extension) return false
     const ready = assets.delivery.ready(asset, assets.choose(asset, variant as Variant), audience)
     if (!ready) return false
     sendFromMemory(request, response, ready)

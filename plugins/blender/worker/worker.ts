@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
@@ -64,6 +65,8 @@ export class Worker {
   #announcedAt = Number.NEGATIVE_INFINITY
   #state: 'new' | 'started' | 'stopped' = 'new'
   #timer: NodeJS.Timeout | undefined
+  /** Runs work outside of the request that has submitted a job: without its caller and its author. */
+  readonly #outsideOfRequests = AsyncLocalStorage.snapshot()
   #asking: NodeJS.Timeout | undefined
   #turn: Promise<void> | null = null
   #again = false
@@ -119,7 +122,7 @@ export class Worker {
   wake(): void {
     if (this.#state !== 'started') return
     this.#again = true
-    this.#turn ??= this.#look().finally(() => {
+    this.#turn ??= this.#outsideOfRequests(() => this.#look()).finally(() => {
       this.#turn = null
       if (this.#again) this.wake()
       else if (this.#state === 'started') this.#timer = setTimeout(() => this.wake(), POLL_MS).unref()

@@ -5,6 +5,7 @@ import type { Routes } from '../../../core/http/routes.ts'
 import {
   Button,
   Card,
+  Checkbox,
   EmptyState,
   Field,
   Form,
@@ -18,7 +19,7 @@ import {
   Timestamp,
   type View,
 } from '../../../core/pages/index.ts'
-import { type PublishMode, REFUSAL_LENGTH } from '../approvals.ts'
+import { LISTED, type PublishMode, REFUSAL_LENGTH } from '../approvals.ts'
 import { pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
 import { idsOfMakers, makersForStaff } from './host.ts'
@@ -30,6 +31,7 @@ const Params = Type.Object({ id: Type.String({ maxLength: 40 }) })
 const DONE: Record<string, string> = {
   approve: 'Published. Its maker has been told.',
   refuse: 'Refused. Its maker has been told why.',
+  refuseAll: 'All waiting games of this maker are refused. The maker has been told why.',
 }
 
 /** The page of games that wait for staff (`games.publish`). */
@@ -37,7 +39,11 @@ export const approvalPages: Routes = async (app) => {
   const { approvals } = app.games
 
   const page = async (request: FastifyRequest, reply: FastifyReply, problem?: { id: string; message: string }) => {
-    const [waiting, refused] = await Promise.all([approvals.list('waiting'), approvals.list('refused')])
+    const [waiting, refused, counts] = await Promise.all([
+      approvals.list('waiting'),
+      approvals.list('refused'),
+      approvals.waiting(),
+    ])
     const names = await app.identity.players.namesOf(idsOfMakers([...waiting, ...refused]))
     const { done } = request.query as { done?: string }
     const message = done === undefined ? undefined : DONE[done]
@@ -48,7 +54,7 @@ export const approvalPages: Routes = async (app) => {
       user: callerOf(request).viewer,
       status: problem ? 400 : 200,
       flash: message ? { message } : null,
-      body: ApprovalsPage({ mode: approvals.mode, waiting, refused, names, problem }),
+      body: ApprovalsPage({ mode: approvals.mode, waiting, refused, counts, names, problem }),
     })
   }
 
@@ -72,12 +78,22 @@ export const approvalPages: Routes = async (app) => {
     `${PATH}/:id/refuse`,
     {
       ...staffPage,
-      schema: { params: Params, body: Type.Object({ reason: Type.Optional(Type.String({ maxLength: 4096 })) }) },
+      schema: {
+        params: Params,
+        body: Type.Object({
+          reason: Type.Optional(Type.String({ maxLength: 4096 })),
+          all: Type.Optional(Type.Literal('on')),
+        }),
+      },
     },
     async (request, reply) => {
       const reason = request.body.reason?.trim()
       const { id } = request.params
       if (!reason) return page(request, reply, { id, message: 'Give the reason. The maker reads it.' })
+      if (request.body.all) {
+        await approvals.refuseAllOf((await app.games.get(id)).ownerId, reason, actorOf(request))
+        return reply.redirect(`${PATH}?done=refuseAll`, 303)
+      }
       await approvals.refuse(id, reason, actorOf(request))
       return reply.redirect(`${PATH}?done=refuse`, 303)
     },
@@ -88,6 +104,8 @@ interface ApprovalsPageProps {
   mode: PublishMode
   waiting: Game[]
   refused: Game[]
+  /** The number of waiting games by owner. */
+  counts: ReadonlyMap<string, number>
   /** Names by id. */
   names: ReadonlyMap<string, string>
   problem: { id: string; message: string } | undefined
@@ -99,17 +117,25 @@ const LEDES: Record<PublishMode, string> = {
   trusted: 'Only players whom you trust publish. The games of others wait here.',
 }
 
-function ApprovalsPage({ mode, waiting, refused, names, problem }: ApprovalsPageProps): View {
-  const entry = (game: Game) => Entry({ game, names, problem })
+function ApprovalsPage({ mode, waiting, refused, counts, names, problem }: ApprovalsPageProps): View {
+  const entry = (game: Game) => Entry({ game, counts, names, problem })
+  const all = [...counts.values()].reduce((sum, count) => sum + count, 0)
   return html`
     <${PageHeader} title="Approvals" lede=${LEDES[mode]} />
     <${Stack}>
       ${waiting.length === 0 ? html`<${EmptyState} title="Nothing is waiting">New games appear here, the oldest first.<//>` : waiting.map(entry)}
-      ${refused.length > 0 && html`<${Section} title="Refused" description="You can still approve them.">${refused.map(entry)}<//>`}
+      ${all > waiting.length && html`<p class="soft">These are the oldest ${waiting.length} of ${all}. The others follow as you decide.</p>`}
+      ${refused.length > 0 && html`<${Section} title="Refused" description=${`You can still approve them.${refused.length === LISTED ? ` These are the newest ${LISTED}.` : ''}`}>${refused.map(entry)}<//>`}
     <//>`
 }
 
-function Entry({ game, names, problem }: Pick<ApprovalsPageProps, 'names' | 'problem'> & { game: Game }): View {
+function Entry({
+  game,
+  counts,
+  names,
+  problem,
+}: Pick<ApprovalsPageProps, 'counts' | 'names' | 'problem'> & { game: Game }): View {
+  const others = (counts.get(game.ownerId) ?? 1) - 1
   const path = `${PATH}/${game.id}`
   const message = problem?.id === game.id ? problem.message : undefined
   return html`
@@ -126,6 +152,7 @@ function Entry({ game, names, problem }: Pick<ApprovalsPageProps, 'names' | 'pro
         html`<${Form} action=${`${path}/refuse`}>
           <${Field} label="Reason" name="reason" id=${`reason-${game.id}`} type="textarea" rows=${2} required maxlength=${REFUSAL_LENGTH} error=${message}
             hint="Its maker reads this." />
+          ${others > 0 && html`<${Checkbox} label=${others === 1 ? 'Refuse also the other waiting game of this maker' : `Refuse also the ${others} other waiting games of this maker`} name="all" id=${`all-${game.id}`} value="on" />`}
           <${Row}><${Button} label=${`Refuse: ${game.title}`}>Refuse<//><//>
         <//>`
       }
@@ -135,5 +162,9 @@ function Entry({ game, names, problem }: Pick<ApprovalsPageProps, 'names' | 'pro
 /** Adds the number of waiting games to the first page of administrators, where games wait. */
 export function contributeApprovals({ hostDashboard, games }: FastifyInstance): void {
   if (games.approvals.mode === 'open') return
-  hostDashboard.stats.push({ label: 'wait for approval', order: 25, value: () => games.approvals.waiting() })
+  hostDashboard.stats.push({
+    label: 'wait for approval',
+    order: 25,
+    value: async () => [...(await games.approvals.waiting()).values()].reduce((sum, count) => sum + count, 0),
+  })
 }

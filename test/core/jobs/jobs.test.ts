@@ -10,6 +10,8 @@ import { type Clock, systemClock } from '../../../core/clock.ts'
 import { Database, type DatabaseDriver } from '../../../core/data/database.ts'
 import { type Bus, Events } from '../../../core/events.ts'
 import { BackgroundJob, type JobContext, Jobs, jobMigrations, PLATFORM } from '../../../core/jobs/jobs.ts'
+import { currentAuthor, runAs } from '../../../core/observe/author.ts'
+import { currentCaller, runForCaller } from '../../../core/observe/caller.ts'
 import local from '../../../drivers/bus/local.ts'
 import postgres from '../../../drivers/database/postgres.ts'
 import sqlite from '../../../drivers/database/sqlite.ts'
@@ -560,6 +562,36 @@ t.test('jobs of a kind with a limit of its own leave room for the others', async
   gate.resolve()
   await until(async () => (await rows()).length === 0)
   t.same(began.toSorted(), ['a', 'b', 'c'])
+})
+
+t.test('a job runs outside of the request that has enqueued it, and so do all later ones', async (t) => {
+  const { db, jobs } = await startNode(t, await grounds.sqlite(t), { pollMs: 86_400_000 })
+  const checked: string[] = []
+  db.checkCallers(async (_statements, { playerId }) => void checked.push(playerId))
+  const seen: unknown[] = []
+  jobs.handle('mail', async () => void seen.push([currentCaller(), currentAuthor().kind]))
+  await jobs.start()
+  const ada = { kind: 'person', playerId: 'ada', name: null, tool: null } as const
+  const request = Promise.withResolvers<void>()
+  const enqueued = Promise.withResolvers<void>()
+  runForCaller({ playerId: 'ada', role: null }, () =>
+    runAs(ada, async () => {
+      // Without polls, this is what begins the search for jobs.
+      await db.transaction((em) => jobs.enqueue(em, { owner: PLATFORM, name: 'mail' }))
+      enqueued.resolve()
+      await request.promise
+    }),
+  )
+  await enqueued.promise
+  await until(() => seen.length === 1)
+  await jobs.enqueue(db.em(), { owner: PLATFORM, name: 'mail' })
+  await until(() => seen.length === 2)
+  t.same(seen, [
+    [null, 'platform'],
+    [null, 'platform'],
+  ])
+  t.same(checked, ['ada'], 'only the transaction of the request reads its caller')
+  request.resolve()
 })
 
 t.test('a job that kills its worker each time is given up', async (t) => {

@@ -163,6 +163,45 @@ t.test('headers of public assets, to the letter', async (t) => {
   t.equal((await ask('/api/assets/crate/file')).status, 200)
 })
 
+t.test('a game has pictures and sounds at its own address, each with its extension', async (t) => {
+  const { ask, upload, owner, platform } = await startAssets(t)
+  const picture = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
+  const sound = Buffer.from('OggS sound')
+  await upload(picture, { title: 'Dot', visibility: 'public' })
+  await upload(sound, { title: 'Beep', visibility: 'public' })
+  await upload(picture, { title: 'Hidden' })
+  await upload(zip([{ name: 'a.gif', bytes: picture }]), { title: 'Kit', visibility: 'public' })
+  const headers = { host: platform.gameHost((await platform.game(owner, { title: 'Pong' })).slug) }
+  // The second request is answered by the fast path.
+  for (const time of ['first', 'second']) {
+    const [dot, beep] = [
+      await ask('/__service/assets/dot.gif', { headers }),
+      await ask('/__service/assets/beep.ogg', { headers }),
+    ]
+    t.match(
+      [dot, beep],
+      [
+        { status: 200, headers: { ...CORS, 'content-type': 'image/gif' } },
+        { status: 200, headers: { ...CORS, 'content-type': 'audio/ogg' } },
+      ],
+      time,
+    )
+    t.same([dot.body, beep.body], [picture, sound])
+    for (const name of [
+      'dot.png',
+      'dot.glb',
+      'dot',
+      'dot.gif.gif',
+      'hidden.gif',
+      'kit.zip',
+      'kit.null',
+      'kit.gif',
+      'none.gif',
+    ])
+      t.equal((await ask(`/__service/assets/${name}`, { headers })).status, 404, name)
+  }
+})
+
 t.test('a pack is a ZIP that the usual tools unpack, always the same, and each of its files', async (t) => {
   const { ask, upload, platform, owner } = await startAssets(t)
   const model = await sheet(6)

@@ -40,7 +40,7 @@ t.test('an asset is found, and its address is inserted where a game can load it'
   if (!browser) return
   const { platform, player, textOf, save, upload } = await withGame(t, 'page')
   await upload(await sheet(4), 'sea.glb', { title: 'Wavy sea' })
-  const { fileUrl } = await upload(PIXEL, 'dot.gif', { title: 'Small dot' })
+  await upload(PIXEL, 'dot.gif', { title: 'Small dot' })
   await upload(await sheet(4), 'secret.glb', { title: 'Wavy secret', visibility: 'private' })
   await save('scene.js', 'const sea = \nconst dot = ""\n')
   for (const width of [390, 1280]) {
@@ -81,16 +81,18 @@ t.test('an asset is found, and its address is inserted where a game can load it'
     await page.getByRole('searchbox', { name: 'Search assets' }).fill('')
     await page.keyboard.press('Enter')
     await button('Insert Small dot').click()
-    await page.locator('.cm-line', { hasText: `const dot = "${fileUrl}"` }).waitFor()
+    await page.locator('.cm-line', { hasText: 'const dot = "/__service/assets/small-dot.gif"' }).waitFor()
     t.pass('inside quotes it gets no others')
     await page.getByText('Saved', { exact: true }).waitFor()
-    t.match(await textOf('scene.js'), `const dot = "${fileUrl}"`)
+    t.match(await textOf('scene.js'), 'const dot = "/__service/assets/small-dot.gif"')
     t.same(complaints, [])
     await context.close()
     await save('scene.js', 'const sea = \nconst dot = ""\n')
   }
-  const model = await platform.stranger.get('/__service/assets/wavy-sea.glb', { host: platform.gameHost('pond') })
-  t.equal(model.status, 200, 'the inserted address works in the game')
+  for (const name of ['wavy-sea.glb', 'small-dot.gif']) {
+    const file = await platform.stranger.get(`/__service/assets/${name}`, { host: platform.gameHost('pond') })
+    t.equal(file.status, 200, `the inserted address of ${name} works in the game`)
+  }
 })
 
 t.test('on a telephone, a found place is in sight', async (t) => {

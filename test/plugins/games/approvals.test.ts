@@ -150,6 +150,36 @@ t.test('of games that are made at once, each waits, and of two decisions one cou
   t.ok(approval === null || rows.at(-1)?.action === 'game.refuse')
 })
 
+t.test('a maker who floods the queue is refused at once, and a disabled one is not in it', async (t) => {
+  const smtp = await startSmtp(t)
+  const mail = { driver: 'smtp', url: smtp.url, from: 'yard@example.org' }
+  const { platform, admin, maker } = await openPlatform(t, 'approve', { mail })
+  const other = await platform.signUp({ name: 'Ola' })
+  const games = []
+  for (const title of ['One', 'Two', 'Three']) games.push(await platform.game(maker, { title }))
+  const good = await platform.game(other, { title: 'Good' })
+  const [first] = games as [{ id: string }]
+  const waiting = async () => [...(await platform.app.games.approvals.waiting())]
+  t.match((await admin.get('/admin/approvals')).text, /Refuse also the 2 other waiting games of this maker/)
+  const refusal = { reason: 'Advertising.', all: 'on' }
+  t.equal((await admin.submit(`/admin/approvals/${first.id}/refuse`, { ...refusal, reason: '' })).status, 400)
+  t.match(await admin.submit(`/admin/approvals/${first.id}/refuse`, refusal), {
+    status: 303,
+    headers: { location: /done=refuseAll/ },
+  })
+  t.same(await waiting(), [[other.id, 1]], 'the games of others wait')
+  await until(() => smtp.inbox.some(({ text }) => /- One\s+- Two\s+- Three\s+Advertising\./.test(text)))
+  t.equal(smtp.inbox.filter(({ subject }) => /published/.test(subject)).length, 1, 'in one mail')
+  t.match((await admin.get('/admin/audit')).text.match(/game\.refuse/g), { length: 3 })
+
+  t.equal((await admin.submit(`/admin/players/${other.id}/disable`, { withContent: 'on' })).status, 303)
+  t.same(await waiting(), [])
+  t.notOk((await admin.get('/admin/approvals')).text.includes('Approve: Good'))
+  t.match(await admin.submit(`/admin/approvals/${good.id}/approve`, {}), { status: 409, text: /is suspended/ })
+  t.equal((await admin.submit(`/admin/players/${other.id}/enable`, {})).status, 303)
+  t.same(await waiting(), [[other.id, 1]], 'it waits again')
+})
+
 t.test('open by default: no game waits', async (t) => {
   const platform = await startPlatform(t)
   const maker = await platform.signUp()

@@ -80,6 +80,7 @@ async function everyRole(t: Test, platform: Platform) {
 
   for (const [what, ask] of Object.entries({
     address: () => program.patch(`/api/games/${game.id}`, { slug: 'mine-now' }),
+    'address elsewhere': () => program.patch(`/api/games/${game.id}`, { url: 'https://elsewhere.example/x' }),
     secret: () => program.post(`/api/games/${game.id}/secret`),
     end: () => program.delete(`/api/games/${game.id}`),
     'end for good': () => program.delete(`/api/games/${game.id}?forever=true&confirm=secret`),

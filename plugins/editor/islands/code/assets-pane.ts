@@ -106,12 +106,15 @@ function Entry({ asset, insert, disabled }: EntryProps): View {
         kind === 'pack' &&
         html`<details>
           <summary>${files.length === 1 ? 'One file' : `${files.length} files`}</summary>
-          <ul>${files.slice(0, LISTED).map(({ path }) => html`<li key=${path}><span>${path}</span>${button(`${asset.fileUrl}?path=${encodeURIComponent(path)}`, path)}</li>`)}</ul>
+          <ul>${files.slice(0, LISTED).map(({ path }) => html`<li key=${path}><span>${path}</span>${button(`/__service/assets/${slug}/${path.split('/').map(encodeURIComponent).join('/')}`, path)}</li>`)}</ul>
         </details>`
       }
     </li>`
 }
 
-/** Returns the address by which a game loads an asset: its own for models, and the library's for the rest. */
-const addressOf = ({ slug, kind, fileUrl }: Asset): string =>
-  kind === 'model' || kind === 'animation' ? `/__service/assets/${slug}.glb` : fileUrl
+/** Returns the address by which a game loads an asset: its own, or the library's for a whole pack. */
+function addressOf({ slug, kind, files, fileUrl }: Asset): string {
+  if (kind === 'pack') return fileUrl
+  const extension = kind === 'image' || kind === 'audio' ? files[0]?.path.split('.').pop() : 'glb'
+  return `/__service/assets/${slug}.${extension}`
+}
