@@ -45,7 +45,10 @@ export function configureMembers(
     'leave',
     'leave a game of another player',
     'Ends your part in a game that another player owns. What you deployed stays.',
-  ).action((game: string | undefined, options: ClientOptions) => run(game, options, leave))
+  ).action((game: string | undefined, options: ClientOptions) =>
+    // A tester, who can't read the game by the API, leaves it by its name.
+    runClient(options, installation, async (client) => leave(client, game ?? (await chosen(client, game)).game.id)),
+  )
   withClientOptions(games.command('transfer'))
     .summary('offer a game to one of its makers, or answer such an offer')
     .description(

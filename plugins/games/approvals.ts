@@ -152,14 +152,16 @@ export class Approvals {
   }
 
   /**
-   * Refuses all waiting games of a player, 1,000 at most, and tells the player in one mail.
+   * Refuses a held game and all other waiting games of its owner, 1,000 at most, and tells the owner in one mail.
    *
    * @param reason the text for the owner
    * @returns how many were refused
+   * @throws NotFound; NotWaiting when the game is not held
    */
-  async refuseAllOf(ownerId: string, reason: string, by = PROGRAM): Promise<number> {
+  async refuseWithOthers(id: string, reason: string, by = PROGRAM): Promise<number> {
     const approvalReason = reason.trim().slice(0, REFUSAL_LENGTH)
     const games = await this.#parts.db.transaction(async (em) => {
+      const { ownerId } = await this.#find(em, id)
       const mine = { ownerId, approval: 'waiting', deletedAt: null } as const
       // The write locks the rows before the read, as in `#find`.
       await em.nativeUpdate(GameRow, mine, { updatedAt: this.#parts.clock.now() })

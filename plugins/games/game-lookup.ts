@@ -15,6 +15,9 @@ import { isReady } from './record.ts'
 import type { Game } from './schemas.ts'
 import { isShown, MADE } from './visibility.ts'
 
+/** The maximum number of games in the list of a tester. */
+const MOST_TESTED = 100
+
 declare module '../../core/events.ts' {
   interface DomainEvents {
     /** A game was created, changed, put live or deleted. `previousSlug` is set if its slug changed. */
@@ -289,6 +292,19 @@ export class GameLookup {
     })
     const { page, nextCursor } = cutPage(games, limit)
     return { games: page, nextCursor }
+  }
+
+  /** Returns the games that a player tests, the newest first, 100 at most. */
+  async tested(playerId: string): Promise<Game[]> {
+    const games = await readGames(this.#parts, {
+      from: 'game_members m join games g on g.id = m.game_id',
+      where: "m.player_id = ? and m.role = 'tester'",
+      order: 'g.id desc',
+      values: [playerId],
+      limit: MOST_TESTED,
+    })
+    // A node with an earlier version of the program ends a membership without this row.
+    return games.filter((game) => this.roleOf(playerId, game) === 'tester')
   }
 
   /** Returns all of the owner's games in pages, for their data export. */

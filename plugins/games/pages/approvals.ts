@@ -91,7 +91,7 @@ export const approvalPages: Routes = async (app) => {
       const { id } = request.params
       if (!reason) return page(request, reply, { id, message: 'Give the reason. The maker reads it.' })
       if (request.body.all) {
-        await approvals.refuseAllOf((await app.games.get(id)).ownerId, reason, actorOf(request))
+        await approvals.refuseWithOthers(id, reason, actorOf(request))
         return reply.redirect(`${PATH}?done=refuseAll`, 303)
       }
       await approvals.refuse(id, reason, actorOf(request))

@@ -32,6 +32,8 @@ export interface MyGamesProps {
   columns: LoadedColumn[]
   /** The plugins' stats for all games. */
   stats: Stat[]
+  /** The games of others that the viewer tests. */
+  tested: Game[]
   /** The games that can still be restored. */
   deleted: { games: Game[]; nextCursor: string | null }
   /** The cursor of the deleted games. */
@@ -53,7 +55,7 @@ export interface RefusedDeletion {
 /** Renders the owner's games or, if there are none, the commands that create one. */
 export function myGames(
   { origins, games: { dashboard } }: Pick<FastifyInstance, 'origins' | 'games'>,
-  { playerId, games, columns: known, stats, deleted, deletedAfter, nextCursor, cursor, refused }: MyGamesProps,
+  { playerId, games, columns: known, stats, tested, deleted, deletedAfter, nextCursor, cursor, refused }: MyGamesProps,
 ): View {
   const hasOthers = games.some(({ ownerId }) => ownerId !== playerId)
   const columns = [
@@ -91,6 +93,12 @@ export function myGames(
       <${Pagination} label="My games" next=${nextCursor && `/games?cursor=${nextCursor}`} first=${cursor && '/games'} />
     </div>
     ${
+      tested.length > 0 &&
+      html`<${Section} title="Games that you test" id="tested" description="Their makers let you play them before others.">
+        <${Table} caption="Games that you test" columns=${testedColumns(playerId)} rows=${tested} />
+      <//>`
+    }
+    ${
       deleted.games.length > 0 &&
       html`<${Section} title="Deleted" id="deleted" description="You can restore a deleted game for 30 days, at the same address. Until it is gone for good it counts as one of your games, and so do its files.">
         <${Table} caption="Deleted games" columns=${deletedColumns(deletedAfter, refused)} rows=${deleted.games} />
@@ -109,6 +117,19 @@ export function cellOf({ cells, live, align = 'end' }: LoadedColumn, gameId: str
 /** The names of the elements that the stream of this page updates (live.ts). */
 export const cellPart = ({ label }: { label: string }, gameId: string): string => `${label} of ${gameId}`
 export const statPart = ({ label }: { label: string }): string => `all ${label}`
+
+const testedColumns = (playerId: string) => [
+  { label: 'Game', cell: (game: Game) => html`<a href=${pathOf(game)}>${gameTitle(game)}</a>` },
+  {
+    label: 'Actions',
+    action: true,
+    cell: (game: Game) => html`
+      <${Confirm} small label="Leave" name=${`Leave ${game.title}`} action=${`${pathOf(game)}/team/remove`}>
+        <p>While <strong>${gameTitle(game)}</strong> is private, you can come back with a new invitation only.</p>
+        <input type="hidden" name="member" value=${playerId} />
+      <//>`,
+  },
+]
 
 const deletedColumns = (after: string | undefined, refused: RefusedDeletion | undefined) => [
   { label: 'Game', cell: (game: Game) => game.title },

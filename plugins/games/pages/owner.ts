@@ -65,12 +65,13 @@ export const ownerPages: Routes = async (app) => {
   ) => {
     const { playerId, viewer } = callerOf(request)
     const { dashboard } = app.games
-    const [page, deleted, stats] = await Promise.all([
+    const [page, deleted, stats, tested] = await Promise.all([
       app.games.list(playerId, { limit: MINE_PER_PAGE, ...(cursor ? { cursor } : {}) }),
       cursor
         ? { games: [], nextCursor: null }
         : app.games.list(playerId, { limit: MINE_PER_PAGE, ...(after ? { cursor: after } : {}) }, { deleted: true }),
       dashboard.loadFigures(playerId),
+      cursor ? [] : app.games.tested(playerId),
     ])
     const columns = await dashboard.loadColumns(page.games)
     const notice = () => {
@@ -90,7 +91,7 @@ export const ownerPages: Routes = async (app) => {
       user: viewer,
       status: refused?.status ?? 200,
       flash: notice(),
-      body: myGames(app, { playerId, ...page, columns, stats, deleted, deletedAfter: after, cursor, refused }),
+      body: myGames(app, { playerId, ...page, columns, stats, tested, deleted, deletedAfter: after, cursor, refused }),
     })
   }
 

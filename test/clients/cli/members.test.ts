@@ -45,6 +45,11 @@ t.test('the owner invites from a terminal, and a maker leaves from another', asy
   t.match(await maker.gameyard('games', 'leave', slug), { code: 0, stdout: /no longer in this game/ })
   t.match(await maker.gameyard('games', 'get', slug), { code: 1, stderr: /You have no game ours/ })
   t.match(await owner.gameyard('games', 'leave', slug), { code: 1, stderr: /The owner of a game stays in it/ })
+  const test = await owner.json('games', 'invite', slug, '--role', 'tester')
+  await fetch(test.url, { method: 'POST', headers, redirect: 'manual' })
+  t.match(await maker.gameyard('games', 'get', slug), { code: 1 }, 'a tester does not read it by the API')
+  t.match(await maker.gameyard('games', 'leave', slug), { code: 0, stdout: /no longer in this game/ }, 'and leaves it')
+  t.match(await maker.gameyard('games', 'leave', slug), { code: 1, stderr: /no such game/ })
 })
 
 t.test('of two who deploy at once the later one reads whose deploy was faster', async (t) => {

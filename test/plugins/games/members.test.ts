@@ -100,6 +100,13 @@ async function everyRole(t: Test, platform: Platform) {
   })
   t.match((await program.get('/api/games')).body.games, [{ role: 'maker', makers: [{}, {}] }])
   t.equal((await tester.get('/games/secret')).status, 200)
+  const list = /Games that you test[^]*<a href="\/games\/secret"/
+  t.match((await tester.get('/games')).text, list, 'a tester finds it again')
+  t.notMatch((await maker.get('/games')).text, list)
+  t.equal((await tester.submit('/games/secret/team/remove', { member: tester.id })).status, 303)
+  t.notMatch((await tester.get('/games')).text, list, 'and leaves it')
+  t.equal((await tester.get('/games/secret')).status, 404)
+  await join(owner, game, 'tester', [tester])
   t.equal((await stranger.get('/games/secret')).status, 404)
   t.match(
     (await maker.get('/games/secret')).text,
