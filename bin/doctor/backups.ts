@@ -12,7 +12,12 @@ const FINISHED_AFTER_MS = 6 * 3_600_000
 /** Checks that the platform can write its scheduled backups, and that the latest one is there. */
 export async function backups({ config, configDir, file }: LoadedConfig): Promise<Check> {
   const { schedule, to } = config.backup
-  if (!schedule) return { name: NAME, status: 'ok', message: 'none are scheduled' }
+  if (!schedule)
+    return {
+      name: NAME,
+      status: 'ok',
+      message: 'none are scheduled; backup.schedule and backup.to make one every night',
+    }
   if (typeof to !== 'string') return { name: NAME, status: 'ok', message: 'scheduled, to a bucket' }
   const folder = resolve(configDir, to)
   const fault = await faultOf(folder, config.dataDir, file === null ? null : resolve(file))

@@ -42,11 +42,32 @@ export async function countJobs(db: Database): Promise<Record<JobState, number>>
   return counts
 }
 
-/** Lists at most a hundred jobs: failed ones first, then running ones, then those that are due next. */
+/** Jobs of one name whose last attempt has failed and that are tried again. */
+export interface Retries {
+  name: string
+  jobs: number
+  /** The error of one of them. */
+  error: string
+}
+
+/** Returns what fails at present and is tried again, by name. */
+export async function readRetries(db: Database): Promise<Retries[]> {
+  const rows = await db.query<Retries>(
+    `select name, count(*) as jobs, max(error) as error from background_jobs
+     where state = 'queued' and error is not null group by name order by name`,
+  )
+  return rows.map(({ jobs, ...row }) => ({ ...row, jobs: Number(jobs) }))
+}
+
+/**
+ * Lists at most a hundred jobs: failed ones first, then running ones, then those whose last attempt has failed, then those
+ * that are due next.
+ */
 export async function readJobs(db: Database): Promise<QueuedJob[]> {
   const rows = await db.query<PlainJob>(
     `select id, name, key, state, due_at, attempts, error, created_at from background_jobs
-     order by case state when 'failed' then 0 when 'running' then 1 else 2 end, due_at, id limit ?`,
+     order by case when state = 'failed' then 0 when state = 'running' then 1 when error is not null then 2 else 3 end,
+       due_at, id limit ?`,
     [MOST],
   )
   return rows.map(({ due_at, created_at, ...row }) => ({

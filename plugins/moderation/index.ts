@@ -6,6 +6,7 @@ import { auditPages } from './pages/audit.ts'
 import { messagePages } from './pages/messages.ts'
 import { queuePages } from './pages/queue-routes.ts'
 import { reportPages, reportPath } from './pages/report.ts'
+import { contributeToHostDashboard } from './reports/host-dashboard.ts'
 import { routes } from './routes.ts'
 import { registerJobs } from './scheduled-tasks.ts'
 import { ModerationConfig, moderationLimits } from './schemas.ts'
@@ -51,6 +52,7 @@ export default definePlugin(
       { label: 'Reports', href: '/admin/reports', place: 'host', order: 5, role: 'moderator' },
       { label: 'Audit', href: '/admin/audit', place: 'host', order: 60 },
     )
+    contributeToHostDashboard(app)
     await app.register(routes)
     await app.register(reportPages)
     await app.register(messagePages)

@@ -2,7 +2,7 @@ import { hostname, loadavg } from 'node:os'
 import type { FastifyInstance } from 'fastify'
 import { adminPage } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
-import { countJobs } from '../../../core/jobs/job-queries.ts'
+import { countJobs, type Retries, readRetries } from '../../../core/jobs/job-queries.ts'
 import type { HealthDetail } from '../../../core/observe/health.ts'
 import type { HostProblem, SetupStep } from '../../../core/observe/host-dashboard.ts'
 import { residentBytes } from '../../../core/observe/resident-memory.ts'
@@ -29,9 +29,10 @@ export const overviewPages: Routes = async (app) => {
   const order = (a: { order: number }, b: { order: number }) => a.order - b.order
 
   app.get('/admin', adminPage, async (request, reply) => {
-    const [health, jobs, disk, stats, steps, contributed] = await Promise.all([
+    const [health, jobs, retries, disk, stats, steps, contributed] = await Promise.all([
       app.health.details(),
       countJobs(app.db),
+      readRetries(app.db),
       app.storageUse.disk(),
       Promise.all(
         app.hostDashboard.stats.toSorted(order).map(async ({ label, live, value }): Promise<Stat> => {
@@ -50,6 +51,12 @@ export const overviewPages: Routes = async (app) => {
       ...(jobs.failed > 0
         ? [{ title: failed(jobs.failed), text: null, href: '/admin/jobs', label: 'Look at them' }]
         : []),
+      ...retries.map((retry) => ({
+        title: failing(retry),
+        text: retry.error.split('\n', 1)[0] ?? null,
+        href: '/admin/jobs',
+        label: 'Look at them',
+      })),
       ...(disk && disk.free / disk.size < LITTLE
         ? [
             {
@@ -77,6 +84,9 @@ export const overviewPages: Routes = async (app) => {
 const LITTLE = 0.1
 
 const failed = (jobs: number) => (jobs === 1 ? 'A background job has failed' : `${jobs} background jobs have failed`)
+
+const failing = ({ name, jobs }: Retries) =>
+  jobs === 1 ? `The job ${name} fails, and is tried again` : `${jobs} jobs ${name} fail, and are tried again`
 
 interface OverviewProps {
   health: HealthDetail[]

@@ -95,6 +95,15 @@ export async function countCases(db: Database): Promise<number> {
   return Number(row?.cases ?? 0)
 }
 
+/** Returns the number of targets with open reports that are urgent. */
+async function countUrgent(db: Database): Promise<number> {
+  const [row] = await db.query<{ cases: number }>(
+    `select count(distinct target_id) as cases from reports
+     where state = 'open' and category in (${URGENT.map((category) => `'${category}'`).join(', ')})`,
+  )
+  return Number(row?.cases ?? 0)
+}
+
 /** The queue of reports as the staff see it. */
 export class Queue {
   readonly #db: Database
@@ -120,6 +129,11 @@ export class Queue {
   /** Returns the number of targets with open reports. */
   count(): Promise<number> {
     return countCases(this.#db)
+  }
+
+  /** Returns the number of targets with urgent open reports. */
+  countUrgent(): Promise<number> {
+    return countUrgent(this.#db)
   }
 
   /** Returns what is known about one target, its reporters and its owner. */

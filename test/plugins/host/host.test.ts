@@ -89,7 +89,24 @@ t.test('a job that failed is seen with its error, and tried anew', async (t) => 
     headers: { location: /^\/admin\/jobs\?retried$/ },
   })
   t.match(await app.db.em().findOne(BackgroundJob, { id }), { state: 'queued', attempts: 0 })
+  const again = (await host.get('/admin')).text
+  t.match(again, /The job nobody\/handles-this fails, and is tried again[^]*The oven is cold\./, 'until it has passed')
+  t.notMatch(again, 'all is well')
   t.match(await host.submit(`/admin/jobs/${id}/retry`, {}), { headers: { location: /^\/admin\/jobs$/ } }, 'once')
+})
+
+t.test('an administrator whose platform can not send mail, or has urgent reports, reads it first', async (t) => {
+  const mail = { driver: 'smtp', url: 'smtp://localhost:1', from: 'yard@example.org' }
+  const platform = await startPlatform(t, { config: { mail } })
+  const [host, player] = [await platform.admin(), await platform.signUp()]
+  const game = await platform.game(player, { title: 'Pong' })
+  const overview = async () => (await host.get('/admin')).text
+  await platform.stranger.submit('/reset-password', { email: player.account.email, returnTo: '' })
+  await until(async () => /The job oauth-idp\/letter fails, and is tried again/.test(await overview()))
+  t.notMatch(await overview(), /urgent/)
+  const report = { target: { kind: 'game', id: game.id }, category: 'malware', text: 'It asks for passwords.' }
+  t.equal((await platform.stranger.post('/api/reports', report)).status, 201)
+  t.match(await overview(), /An urgent report is open[^]*href="\/admin\/reports"/)
 })
 
 t.test('the log is shown as it was written, and the configuration with its secrets masked', async (t) => {
