@@ -25,6 +25,8 @@ interface Asset {
   defaultVariant: 'source' | 'lod'
   rigged: boolean
   animations: string[]
+  /** In the answer of an upload with `--repair`. */
+  repairs?: string[]
 }
 
 /** Explains why a model has no lighter form. */
@@ -47,6 +49,7 @@ interface UploadOptions extends ClientOptions {
   license?: string
   tag?: string[]
   lod?: string
+  repair?: true
   game?: string
 }
 
@@ -96,6 +99,7 @@ Examples:
     .option('--license <spdx>', 'such as CC0-1.0 or CC-BY-4.0')
     .option('--tag <tag>', 'a-z, 0-9 and hyphens; once for each', collect)
     .addOption(new Option('--lod <choice>', 'off: always serve the file as it is').choices(['auto', 'off']))
+    .option('--repair', 'repair small faults of models; the answer says what was done')
     .option('--game <game>', 'a game that you make, whose makers may see and change it; slug or id')
     .action((file, options) => run(options, (client) => upload(client, file, options)))
 
@@ -225,7 +229,7 @@ async function upload(client: Client, file: string, options: UploadOptions): Pro
   })
   if (!found.isFile()) throw usageError(`${file} is no file; a pack is uploaded as a ZIP.`)
   const { api, origin } = await studio(client)
-  const { title, description, license, tag, lod, game } = options
+  const { title, description, license, tag, lod, repair, game } = options
   const name = basename(file)
   const fields = {
     title: title ?? name.replace(/\.[^.]+$/, ''),
@@ -234,6 +238,7 @@ async function upload(client: Client, file: string, options: UploadOptions): Pro
     license,
     tags: tag?.join(','),
     lod,
+    repair: repair && 'true',
     gameId: game,
   }
   const bar = new ProgressBar(terminal, env)
@@ -246,7 +251,7 @@ async function upload(client: Client, file: string, options: UploadOptions): Pro
       idleMs: 300_000,
     })
     bar.clear()
-    terminal.result(asset, () => describe(terminal, asset, formatBytes))
+    terminal.result(asset, () => [describe(terminal, asset, formatBytes), ...(asset.repairs ?? [])].join('\n'))
   } finally {
     bar.clear()
   }

@@ -68,10 +68,12 @@ export async function followLogs(
   }
 }
 
-/** Formats a line for people: time, room, text, and the place of an exception. */
+/** Formats a line for people: time, with the date if that is another day, room, text, and the place of an exception. */
 export function formatLine(terminal: Pick<Terminal, 'style'>, entry: LogLine): string {
   const style: Terminal['style'] = (...values) => terminal.style(...values)
-  const time = new Date(entry.at).toLocaleTimeString()
+  const at = new Date(entry.at)
+  const isToday = at.toDateString() === new Date().toDateString()
+  const time = isToday ? at.toLocaleTimeString() : at.toLocaleString()
   const place = entry.line === null ? '' : style('dim', ` (line ${entry.line}, column ${entry.column ?? 1})`)
   const text = printable(entry.text).replaceAll('\n', '\n  ')
   const shown = entry.level === 'error' ? style('red', text) : text

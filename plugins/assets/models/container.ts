@@ -1,6 +1,6 @@
 import type { Gltf } from './gltf.ts'
 import { isDataUri, outside, referencesOf } from './references.ts'
-import { ModelRefusal } from './refusal.ts'
+import { ModelRefusal, REPAIR } from './refusal.ts'
 
 const MAGIC = 0x46546c67
 const JSON_CHUNK = 0x4e4f534a
@@ -105,7 +105,10 @@ function readChunks(bytes: Uint8Array): { json: Uint8Array; binary: Uint8Array |
   const version = view.getUint32(4, true)
   if (version !== 2) throw new ModelRefusal(`it has version ${version}; export it as glTF 2.0.`)
   const length = view.getUint32(8, true)
-  if (length !== bytes.length) throw new ModelRefusal(`it announces ${length} bytes and has ${bytes.length}.`)
+  if (length !== bytes.length) {
+    const repairable = length >= 20 && length < bytes.length ? ` ${REPAIR}` : ''
+    throw new ModelRefusal(`it announces ${length} bytes and has ${bytes.length}.${repairable}`)
+  }
   const jsonLength = view.getUint32(12, true)
   if (view.getUint32(16, true) !== JSON_CHUNK) throw new ModelRefusal('its first chunk is not JSON.')
   if (jsonLength > bytes.length - 20) throw new ModelRefusal('its JSON chunk is longer than the file.')

@@ -1,8 +1,10 @@
 /// <reference path="./modules.d.ts" />
 import { validateBytes } from 'gltf-validator'
-import { ModelRefusal } from './refusal.ts'
+import { ModelRefusal, REPAIR } from './refusal.ts'
 
 const MOST_ISSUES = 20
+/** The code of normals and tangents of another length than 1. */
+const NOT_UNIT = 'ACCESSOR_VECTOR3_NON_UNIT'
 
 /**
  * Validates a glTF binary with the Khronos validator. Warnings and hints pass.
@@ -21,8 +23,9 @@ export async function validate(bytes: Uint8Array): Promise<void> {
   if (numErrors === 0) return
   const errors = messages.filter(({ severity }) => severity === 0)
   const [first] = errors
+  const repairable = errors.every(({ code }) => code === NOT_UNIT) ? ` ${REPAIR}` : ''
   throw new ModelRefusal(
-    `the Khronos validator finds ${numErrors === 1 ? 'an error' : `${numErrors} errors`}: ${first?.message}`,
+    `the Khronos validator finds ${numErrors === 1 ? 'an error' : `${numErrors} errors`}: ${first?.message}${repairable}`,
     errors.slice(0, MOST_ISSUES).map(({ pointer, offset, code, message }) => ({
       path: pointer ?? (offset === undefined ? '/' : `byte ${offset}`),
       message: `${code}: ${message}`.slice(0, 300),

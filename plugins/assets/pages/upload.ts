@@ -1,4 +1,4 @@
-import { Field, Form, html, PageHeader, type View } from '../../../core/pages/index.ts'
+import { Checkbox, Field, Form, html, PageHeader, type View } from '../../../core/pages/index.ts'
 import { GAME_HINT, type GameChoice, NO_GAME } from './game-choice.ts'
 
 /**
@@ -22,6 +22,7 @@ export const uploadPage = (games: readonly GameChoice[], gameId: string | undefi
     }
     <${Field} label="Visibility" name="visibility" type="select" value="private"
       options=${[{ value: 'private', label: games.length > 0 ? 'Only me, and the makers of its game' : 'Only me' }, { value: 'public', label: 'Everybody' }]} />
+    <${Checkbox} label="Repair small faults of models" name="repair" value="true" hint="Normals and tangents of another length than 1, and bytes after the end of a .glb. Nothing that is seen changes." />
     <div class="progress" hidden>
       <progress max="1" value="0" aria-label="Upload"></progress>
       <p></p>
