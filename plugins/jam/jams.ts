@@ -22,7 +22,14 @@ import {
 import { placesOf, revealedOf, stepCount, type Tally } from './results.ts'
 import type { Category, Jam, JamChanges, JamEntry, JamGame, NewJam, Results, Votes } from './schemas.ts'
 
-type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'games' | 'identity' | 'rooms'>
+declare module '../../core/events.ts' {
+  interface DomainEvents {
+    /** A jam was begun, or the organiser changed it. */
+    'jam.changed': { jamId: string }
+  }
+}
+
+type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'games' | 'identity' | 'rooms'>
 
 /** An entry with the additional data of pages. */
 export interface Entry extends JamEntry {
@@ -80,7 +87,7 @@ export class Jams {
       createdAt,
       updatedAt: createdAt,
     }
-    return db.transaction(async (em) => {
+    const jam = await db.transaction(async (em) => {
       const former = await currentRow(em, LockMode.PESSIMISTIC_WRITE)
       const earliest = former ? timeOfId(former.id).getTime() + 1 : 0
       const row = { ...fields, id: newId('jam', new Date(Math.max(createdAt.getTime(), earliest))) }
@@ -89,6 +96,8 @@ export class Jams {
       await recordAction(em, clock, { by, action: 'jam.begin', target, after: stateOf(row) })
       return toJam(row)
     })
+    await this.#parts.events.emit('jam.changed', { jamId: jam.id })
+    return jam
   }
 
   /**
@@ -101,7 +110,7 @@ export class Jams {
   async change(changes: JamChanges, by = PROGRAM): Promise<Jam> {
     const { db, clock } = this.#parts
     const steps = changes.revealed ? await this.#steps() : 0
-    return db.transaction(async (em) => {
+    const jam = await db.transaction(async (em) => {
       const row = await mustBeOn(em, LockMode.PESSIMISTIC_WRITE)
       const before = stateOf(row)
       const { title, theme, categories, submissionsOpen, votingOpen, revealed } = changes
@@ -118,6 +127,8 @@ export class Jams {
       await recordAction(em, clock, { by, action: 'jam.change', target, before, after: stateOf(row) })
       return toJam(row)
     })
+    await this.#parts.events.emit('jam.changed', { jamId: jam.id })
+    return jam
   }
 
   async #setCategories(em: SqlEntityManager, row: JamRow, names: string[]): Promise<void> {

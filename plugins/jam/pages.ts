@@ -3,8 +3,9 @@ import Type from 'typebox'
 import { isPlatformError } from '../../core/errors.ts'
 import { actorOf, callerOf } from '../../core/http/auth.ts'
 import type { Routes } from '../../core/http/routes.ts'
-import { renderPage } from '../../core/pages/index.ts'
+import { html, renderPage } from '../../core/pages/index.ts'
 import { boardsOfGames } from '../scores/index.ts'
+import { CHANGES, FollowJam, versionOf } from './follow-jam.ts'
 import { JamPage, NoJamPage } from './jam-page.ts'
 import { ResultsPage } from './results-page.ts'
 
@@ -37,15 +38,17 @@ export const pages: Routes = async (app) => {
   app.get('/jam', { ...open, schema: { querystring: Query } }, async (request, reply) => {
     const viewer = request.principal?.viewer ?? null
     const jam = await app.jams.current()
+    const follow = html`<${FollowJam} jam=${jam} whole />`
     const { done = '', refused = '' } = request.query
     const trouble = GONE.includes(refused) && TROUBLE[refused]
     const shell = {
       title: jam?.title ?? 'Game jam',
       current: '/jam',
       user: viewer,
+      scripts: ['jam-live.js'],
       flash: trouble ? { tone: 'error' as const, message: trouble } : DONE[done] ? { message: DONE[done] } : null,
     }
-    if (!jam) return renderPage(reply, { ...shell, body: NoJamPage({ isAdmin: viewer?.isAdmin ?? false }) })
+    if (!jam) return renderPage(reply, { ...shell, body: [follow, NoJamPage({ isAdmin: viewer?.isAdmin ?? false })] })
     const [entries, voters, votes, mine, entered] = await Promise.all([
       app.jams.entries(jam.id),
       app.jams.voters(jam.id),
@@ -62,17 +65,19 @@ export const pages: Routes = async (app) => {
     return renderPage(reply, {
       ...shell,
       description: jam.theme || `The games of ${jam.title}.`,
-      scripts: ['jam-live.js'],
-      body: JamPage({
-        jam,
-        entries,
-        boards,
-        voters,
-        votes,
-        viewer,
-        mine: games.filter(({ takesPart, isShown }) => takesPart || isShown),
-        guests: app.identity.signUp.takesGuests,
-      }),
+      body: [
+        follow,
+        JamPage({
+          jam,
+          entries,
+          boards,
+          voters,
+          votes,
+          viewer,
+          mine: games.filter(({ takesPart, isShown }) => takesPart || isShown),
+          guests: app.identity.signUp.takesGuests,
+        }),
+      ],
     })
   })
 
@@ -85,9 +90,18 @@ export const pages: Routes = async (app) => {
       current: '/jam',
       user: viewer,
       scripts: ['jam-live.js'],
-      body: ResultsPage({ jam, results: await app.jams.results(), isAdmin: viewer?.isAdmin ?? false }),
+      body: [
+        html`<${FollowJam} jam=${jam} />`,
+        ResultsPage({ jam, results: await app.jams.results(), isAdmin: viewer?.isAdmin ?? false }),
+      ],
     })
   })
+
+  app.get('/live/jam', { config: { auth: 'none' }, constraints, schema: { hide: true } }, async (_request, reply) => {
+    const look = async () => ({ event: 'parts', data: { [CHANGES]: versionOf(await app.jams.current()) } })
+    return app.eventStreams.send(reply, { key: CHANGES, shows: CHANGES, look })
+  })
+  app.events.on('jam.changed', () => app.eventStreams.wake(CHANGES))
 
   const Settings = Type.Object({ title: Text, theme: Text, categories: Text })
 

@@ -52,7 +52,7 @@ const Steps = ({ jam, results }: { jam: Jam; results: Results }): View => {
   const to = (label: string, step: number, kind: 'act' | 'plain'): Content => html`
     <${Form} action="/jam/results"><input type="hidden" name="revealed" value=${step} /><${Button} kind=${kind}>${label}<//><//>`
   return html`
-    <div class="podium-steps">
+    <div class="podium-steps" data-live="steps">
       ${
         jam.votingOpen
           ? html`<p>Close the voting on <a href="/jam#organise">the jam's page</a> to begin.</p>`

@@ -57,6 +57,7 @@ POST   /jam                                      portal  session page
 POST   /jam/settings                             portal  session page
 POST   /jam/switch                               portal  session page
 GET    /jam/results                              portal  optional page
+GET    /live/jam                                 portal  none
 POST   /jam/results                              portal  session page
 POST   /jam/entries                              portal  session page
 POST   /jam/entries/withdraw                     portal  session page

@@ -378,6 +378,7 @@ GET    /live/games                                     200  401  200  200  200  
 GET    /live/games/:slug                               200  401  404  404  404  404  404  200  404  404
 GET    /live/games/:slug/code                          200  401  404  404  404  404  404  200  404  404
 GET    /live/games/:slug/rooms                         200  401  404  404  404  404  404  200  404  404
+GET    /live/jam                                       200  200  200  200  200  200  200  200  200  200
 
 # Pages: assets, jobs, credits, the jam
 GET    /assets                                         200  200  200  200  200  200  200  200  200  200
