@@ -3,7 +3,7 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import { PROGRAM, recordAction } from '../../core/data/audit.ts'
 import { TtlCache } from '../../core/data/ttl-cache.ts'
-import { NotFound } from '../../core/errors.ts'
+import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import { newId, randomText, timeOfId } from '../../core/ids.ts'
 import { visibleText } from '../../core/visible-text.ts'
 import type { Game } from '../games/index.ts'
@@ -45,15 +45,24 @@ const ROOMS_MS = 2000
 /** Joins names: `A`, `A and B`, `A, B, and C`. */
 const allOf = new Intl.ListFormat('en-GB')
 
-type StateKey = 'title' | 'theme' | 'categories' | 'submissionsOpen' | 'votingOpen' | 'revealed'
+type StateKey = 'title' | 'theme' | 'categories' | 'submissionsOpen' | 'votingOpen' | 'revealed' | 'deadline'
 
 /** Returns the state of a jam that the audit log records. */
-const stateOf = ({ title, theme, categories, submissionsOpen, votingOpen, revealed }: Pick<JamRow, StateKey>) => ({
+const stateOf = ({
+  title,
+  theme,
+  categories,
+  submissionsOpen,
+  votingOpen,
+  revealed,
+  deadline,
+}: Pick<JamRow, StateKey>) => ({
   title,
   theme,
   submissionsOpen,
   votingOpen,
   revealed,
+  deadline: deadline?.toISOString() ?? null,
   categories: JSON.stringify(categories),
 })
 
@@ -74,7 +83,7 @@ export class Jams {
   }
 
   /** Starts a jam with open submissions. The former jam ends, also one from a time when the clock was ahead. */
-  async create({ title, theme = '', categories = CATEGORIES }: NewJam, by = PROGRAM): Promise<Jam> {
+  async create({ title, theme = '', categories = CATEGORIES, deadline = null }: NewJam, by = PROGRAM): Promise<Jam> {
     const { db, clock } = this.#parts
     const createdAt = clock.now()
     const fields = {
@@ -84,6 +93,7 @@ export class Jams {
       submissionsOpen: true,
       votingOpen: false,
       revealed: 0,
+      deadline: instantOf(deadline),
       createdAt,
       updatedAt: createdAt,
     }
@@ -101,9 +111,9 @@ export class Jams {
   }
 
   /**
-   * Changes the current jam.
+   * Changes the current jam. The vote ends submissions whose announced end has passed.
    *
-   * @throws NotFound without one
+   * @throws NotFound without one; InvalidRequest
    * @throws StillVoting, ResultsShown: voting and results exclude each other
    * @throws CategoriesFixed once somebody has voted
    */
@@ -113,10 +123,13 @@ export class Jams {
     const jam = await db.transaction(async (em) => {
       const row = await mustBeOn(em, LockMode.PESSIMISTIC_WRITE)
       const before = stateOf(row)
-      const { title, theme, categories, submissionsOpen, votingOpen, revealed } = changes
+      const { title, theme, categories, submissionsOpen, votingOpen, revealed, deadline } = changes
       if (title !== undefined) row.title = visibleText(title)
       if (theme !== undefined) row.theme = theme.trim()
       if (categories !== undefined) await this.#setCategories(em, row, categories)
+      if (deadline !== undefined) row.deadline = instantOf(deadline)
+      // Late games are taken until the vote.
+      if (votingOpen && row.deadline && row.deadline <= clock.now()) row.submissionsOpen = false
       if (submissionsOpen !== undefined) row.submissionsOpen = submissionsOpen
       if (votingOpen !== undefined) row.votingOpen = votingOpen
       if (revealed !== undefined) row.revealed = Math.min(revealed, steps)
@@ -355,7 +368,17 @@ function categoriesOf(names: readonly string[]): Category[] {
   return [...byId.values()]
 }
 
+/** @throws InvalidRequest for a time that matches the format but does not exist, such as a leap second */
+function instantOf(text: string | null): Date | null {
+  if (text === null) return null
+  const instant = new Date(text)
+  if (Number.isNaN(instant.getTime()) || instant.getTime() < 0)
+    throw new InvalidRequest('deadline: Use a time, such as 2026-11-21T12:00:00.000Z.')
+  return instant
+}
+
 function toJam(row: JamRow | Omit<JamRow, never>): Jam {
-  const { id, title, theme, categories, submissionsOpen, votingOpen, revealed, createdAt } = row
-  return { id, title, theme, categories, submissionsOpen, votingOpen, revealed, createdAt: createdAt.toISOString() }
+  const { id, title, theme, categories, submissionsOpen, votingOpen, revealed } = row
+  const [deadline, createdAt] = [row.deadline?.toISOString() ?? null, row.createdAt.toISOString()]
+  return { id, title, theme, categories, submissionsOpen, votingOpen, revealed, deadline, createdAt }
 }

@@ -5,6 +5,7 @@ import { actorOf, callerOf } from '../../core/http/auth.ts'
 import type { Routes } from '../../core/http/routes.ts'
 import { html, renderPage } from '../../core/pages/index.ts'
 import { boardsOfGames } from '../scores/index.ts'
+import { deadlineOf } from './deadline.ts'
 import { CHANGES, FollowJam, versionOf } from './follow-jam.ts'
 import { JamPage, NoJamPage } from './jam-page.ts'
 import { ResultsPage } from './results-page.ts'
@@ -16,6 +17,12 @@ const organises = { ...own, config: { ...own.config, role: 'admin' } } as const
 
 const Text = Type.Optional(Type.String({ maxLength: 2000 }))
 const Query = Type.Object({ done: Text, refused: Text })
+
+/** An empty input of the type `datetime-local`, or a time in UTC. */
+const FieldTime = Type.String({
+  pattern: '^(2\\d{3}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d)?$',
+  advice: 'Enter a day and a time.',
+})
 
 /** The messages after a step. The address contains only the name of the step. */
 const DONE: Record<string, string> = {
@@ -38,6 +45,7 @@ export const pages: Routes = async (app) => {
   app.get('/jam', { ...open, schema: { querystring: Query } }, async (request, reply) => {
     const viewer = request.principal?.viewer ?? null
     const jam = await app.jams.current()
+    const now = app.clock.now()
     const follow = html`<${FollowJam} jam=${jam} whole />`
     const { done = '', refused = '' } = request.query
     const trouble = GONE.includes(refused) && TROUBLE[refused]
@@ -48,7 +56,8 @@ export const pages: Routes = async (app) => {
       scripts: ['jam-live.js'],
       flash: trouble ? { tone: 'error' as const, message: trouble } : DONE[done] ? { message: DONE[done] } : null,
     }
-    if (!jam) return renderPage(reply, { ...shell, body: [follow, NoJamPage({ isAdmin: viewer?.isAdmin ?? false })] })
+    if (!jam)
+      return renderPage(reply, { ...shell, body: [follow, NoJamPage({ isAdmin: viewer?.isAdmin ?? false, now })] })
     const [entries, voters, votes, mine, entered] = await Promise.all([
       app.jams.entries(jam.id),
       app.jams.voters(jam.id),
@@ -69,6 +78,7 @@ export const pages: Routes = async (app) => {
         follow,
         JamPage({
           jam,
+          now,
           entries,
           boards,
           voters,
@@ -92,7 +102,12 @@ export const pages: Routes = async (app) => {
       scripts: ['jam-live.js'],
       body: [
         html`<${FollowJam} jam=${jam} />`,
-        ResultsPage({ jam, results: await app.jams.results(), isAdmin: viewer?.isAdmin ?? false }),
+        ResultsPage({
+          jam,
+          now: app.clock.now(),
+          results: await app.jams.results(),
+          isAdmin: viewer?.isAdmin ?? false,
+        }),
       ],
     })
   })
@@ -103,7 +118,7 @@ export const pages: Routes = async (app) => {
   })
   app.events.on('jam.changed', () => app.eventStreams.wake(CHANGES))
 
-  const Settings = Type.Object({ title: Text, theme: Text, categories: Text })
+  const Settings = Type.Object({ title: Text, theme: Text, categories: Text, deadline: Type.Optional(FieldTime) })
 
   app.post('/jam', { ...organises, schema: { body: Settings } }, async (request, reply) =>
     act(reply, 'begun', async () => {
@@ -200,10 +215,11 @@ interface SettingsFields {
   title?: string
   theme?: string
   categories?: string
+  deadline?: string
 }
 
-/** A form sends every field. An empty field gets a default. */
-function settingsOf({ title = '', theme = '', categories = '' }: SettingsFields) {
+/** A form sends every field. An empty field gets a default; without the field the deadline stays. */
+function settingsOf({ title = '', theme = '', categories = '', deadline }: SettingsFields) {
   const names = categories
     .split(/[\n,]/)
     .map((name) => name.trim().slice(0, 60))
@@ -213,5 +229,6 @@ function settingsOf({ title = '', theme = '', categories = '' }: SettingsFields)
     title: title.trim().slice(0, 120) || 'Game jam',
     theme: theme.trim().slice(0, 200),
     ...(names.length > 0 ? { categories: names } : {}),
+    ...(deadline === undefined ? {} : { deadline: deadlineOf(deadline) }),
   }
 }

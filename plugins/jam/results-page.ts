@@ -1,24 +1,28 @@
 import { Button, type Content, Cover, Form, html, Row, type View } from '../../core/pages/index.ts'
+import { Deadline } from './deadline.ts'
 import type { CategoryResult, Jam, Place, Results } from './schemas.ts'
 
 interface ResultsProps {
   jam: Jam
+  now: Date
   results: Results
   isAdmin: boolean
 }
 
 /** The results for a projector, which the organiser reveals place by place. */
-export const ResultsPage = ({ jam, results, isAdmin }: ResultsProps): View => {
+export const ResultsPage = ({ jam, now: time, results, isAdmin }: ResultsProps): View => {
   const { categories } = results
   const begun = categories.filter(({ places, complete }) => places.length > 0 || complete)
   const now = begun.at(-1)
+  const isMade = !jam.submissionsOpen || jam.votingOpen || results.voters > 0
   return html`
     <div class="podium-page">
       <div data-live="results" aria-live="polite">
-        <header class="podium-head"><p class="podium-jam">${jam.title}</p><h1>${now ? now.name : 'The results'}</h1></header>
-        ${now ? podium(now) : waiting(jam, results)}
+        <header class="podium-head"><p class="podium-jam">${jam.title}</p><h1>${now?.name ?? (isMade ? 'The results' : jam.theme || 'Submissions are open')}</h1></header>
+        ${now ? podium(now) : isMade && waiting(jam, results)}
         ${begun.length > 1 && html`<section class="section winners"><h2>So far</h2><ul>${begun.slice(0, -1).map(winner)}</ul></section>`}
       </div>
+      <${Deadline} jam=${jam} now=${time} large />
       ${isAdmin && html`<${Steps} jam=${jam} results=${results} />`}
     </div>`
 }

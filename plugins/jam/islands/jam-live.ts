@@ -3,6 +3,9 @@
  * organiser has changed something, and regularly for players and games. Without this script the viewer reloads the
  * page.
  */
+import { change } from '../../../core/pages/islands/live-parts.ts'
+import { beginCountdowns, countDown, enterLocalTimes } from './jam/deadline.ts'
+
 const EVERY_MS = 3000
 
 /** The marker of the page's phase; only pages that depend on it as a whole have one. */
@@ -21,11 +24,12 @@ async function refresh(): Promise<void> {
     return
   }
   if (phase) say(phase, news ?? '')
+  beginCountdowns(fresh)
   for (const part of document.querySelectorAll<HTMLElement>('[data-live]')) {
     const next = fresh.querySelector<HTMLElement>(`[data-live="${part.dataset.live}"]`)
     // A part with the focus is not replaced, so that nothing moves before a click.
     if (!next || next.innerHTML === part.innerHTML || part.contains(document.activeElement)) continue
-    part.replaceChildren(...next.childNodes)
+    change(part, next)
   }
 }
 
@@ -81,6 +85,9 @@ async function follow(): Promise<void> {
   waiting = setTimeout(follow, EVERY_MS)
 }
 
+enterLocalTimes()
+beginCountdowns(document)
+setInterval(countDown, 1000)
 waiting = setTimeout(follow, EVERY_MS)
 // The shell's script follows the stream of changes.
 const changes = document.querySelector('[data-events="/live/jam"]')

@@ -69,6 +69,48 @@ t.test('makers submit games of their own that can be played, while submissions a
   t.strictSame(code(await ada.post('/api/jam/entries', { gameId: pong.id })), [409, 'submissions_closed'])
 })
 
+t.test('the announced end of submissions marks later games as late, until the vote', async (t) => {
+  const { platform, organiser, ada, ben, pong, snake } = await begin(t)
+  const end = new Date(platform.clock.now().getTime() + 7_200_000).toISOString()
+  t.notMatch((await ada.get('/jam')).text, /left to submit/)
+  t.match(await organiser.patch('/api/jam', { deadline: end }), { status: 200, body: { deadline: end } })
+  t.match((await platform.stranger.get('/api/jam')).body, { deadline: end })
+  for (const path of ['/jam', '/jam/results'])
+    t.match((await ada.get(path)).text, /data-left="7200000">2 h 0 min<.*left to submit/s, path)
+  await ada.post('/api/jam/entries', { gameId: pong.id })
+  platform.clock.advance(7_200_001)
+  for (const path of ['/jam', '/jam/results']) t.match((await ada.get(path)).text, /Time is up\./, path)
+  t.equal((await ben.post('/api/jam/entries', { gameId: snake.id })).status, 204, 'nothing closes by itself')
+  t.match((await organiser.get('/jam')).text, /Submitted.*>Snake<(?:(?!<tr).)*>late<.*>Pong<(?:(?!>late<).)*$/s)
+  t.notMatch((await ben.get('/jam')).text, />late</)
+
+  t.match((await organiser.patch('/api/jam', { votingOpen: true })).body, { submissionsOpen: false })
+  t.strictSame(code(await ben.post('/api/jam/entries', { gameId: snake.id })), [409, 'submissions_closed'])
+  t.match((await organiser.patch('/api/jam', { submissionsOpen: true })).body, { submissionsOpen: true }, 'if wanted')
+  t.match((await organiser.patch('/api/jam', { deadline: null, votingOpen: false })).body, { deadline: null })
+  t.match((await organiser.patch('/api/jam', { votingOpen: true })).body, { submissionsOpen: true })
+  for (const deadline of ['tomorrow', '2026-12-31T23:59:60Z', '0001-01-01T00:00:00Z'])
+    t.strictSame(code(await organiser.patch('/api/jam', { deadline })), [400, 'invalid_request'], deadline)
+})
+
+t.test(
+  'the form of the settings takes the end of submissions in UTC, and keeps it where it has no such field',
+  async (t) => {
+    const { platform, organiser } = await begin(t)
+    const settings = { title: 'Yard jam', theme: '', categories: 'Fun' }
+    const save = (deadline: Record<string, string>) => organiser.submit('/jam/settings', { ...settings, ...deadline })
+    const stored = async () => (await platform.stranger.get('/api/jam')).body.deadline
+    await save({ deadline: '2026-11-23T18:30' })
+    t.equal(await stored(), '2026-11-23T18:30:00.000Z')
+    t.match((await organiser.get('/jam')).text, 'value="2026-11-23T18:30"')
+    await save({})
+    t.equal(await stored(), '2026-11-23T18:30:00.000Z')
+    t.match(await save({ deadline: '2026-99-99T99:99' }), { status: 400, text: /Enter a day and a time/ })
+    await save({ deadline: '' })
+    t.equal(await stored(), null)
+  },
+)
+
 t.test('only an administrator organises', async (t) => {
   const { ada, platform } = await begin(t)
   t.strictSame(code(await ada.post('/api/jam', { title: 'Mine' })), [403, 'forbidden'])

@@ -104,3 +104,45 @@ t.test("the organiser's steps on the projector follow a change on another device
   for (const each of [page, audience]) await each.getByText('Nobody voted here.').waitFor()
   await page.getByText('1 of 1').waitFor()
 })
+
+t.test(
+  'the countdown follows the clock of the server, and times are entered and shown as the device writes them',
+  async (t) => {
+    const opened = await open(t)
+    if (!opened) return
+    const { browser, platform, organiser } = opened
+    await organiser.post('/api/jam', { title: 'Yard jam', categories: ['Fun'] })
+    const { page } = await signedIn(browser, platform.portal, organiser, { timezoneId: 'Europe/Berlin' })
+    // The clock of this device is years behind, and that of the server says 12:00 in UTC.
+    await page.clock.install({ time: new Date('2001-01-01T00:00:00Z') })
+    await page.goto('/jam')
+    const { page: projector } = await openPage(browser, { baseURL: platform.portal, timezoneId: 'Asia/Tokyo' })
+    await projector.goto('/jam/results')
+
+    const field = page.getByLabel('Submissions end')
+    await page.getByText('Time zone: Europe/Berlin').waitFor()
+    await field.fill('2026-11-21T14:00')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved.').waitFor()
+    t.match((await organiser.get('/api/jam')).body, { deadline: '2026-11-21T13:00:00.000Z' })
+    t.equal(await field.inputValue(), '2026-11-21T14:00')
+    await page.getByText(/left to submit, until Nov 21, 2026, 2:00/).waitFor()
+    await projector.getByText(/left to submit, until Nov 21, 2026, 10:00/).waitFor()
+    await page
+      .getByRole('timer')
+      .getByText(/^59 min \d+ s$/)
+      .waitFor()
+    await projector
+      .getByRole('timer')
+      .getByText(/^59 min \d+ s$/)
+      .waitFor()
+    await organiser.patch('/api/jam', { deadline: '2026-11-21T12:00:30.000Z' })
+    await projector
+      .getByRole('timer')
+      .getByText(/^2\d s$/)
+      .waitFor()
+    platform.clock.advance(40_000)
+    await projector.getByText('Time is up.').waitFor()
+    await expectNoAxeViolations(t, projector)
+  },
+)
