@@ -30,10 +30,18 @@ export const ResultsPage = ({ jam, now: time, results, isAdmin }: ResultsProps):
 const waiting = ({ votingOpen }: Jam, { voters }: Results): Content => html`
   <p class="podium-waiting">${votingOpen ? 'Voting is still open.' : 'In a moment.'} ${voters === 1 ? 'One player has' : `${voters} players have`} voted${votingOpen ? ' so far' : ''}.</p>`
 
-const podium = ({ places, complete }: CategoryResult): Content =>
+/** Renders the revealed places of a category. */
+export const podium = ({ places, complete }: CategoryResult): Content =>
   places.length === 0 && complete
     ? html`<p class="podium-waiting">Nobody voted here.</p>`
-    : html`<ol class="podium">${places.map(place)}</ol>`
+    : html`<ol class=${`podium ${sizeOf(places)}`}>${places.map(place)}</ol>`
+
+/** Games that share a place must fit on a projector too. */
+function sizeOf(places: readonly Place[]): 'few' | 'several' | 'many' {
+  const games = places.reduce((sum, { games }) => sum + games.length, 0)
+  if (games === places.length) return 'few'
+  return games <= 6 ? 'several' : 'many'
+}
 
 const place = ({ rank, votes, games }: Place): Content => html`
   <li class=${`podium-place place-${rank}`} value=${rank}>

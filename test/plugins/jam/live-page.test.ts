@@ -1,7 +1,7 @@
 // The page of the jam in a real browser: it follows what the organiser changes, without losing input.
 import t, { type Test } from 'tap'
-import { expectNoAxeViolations, openBrowser, openPage } from '../../kit/browser.ts'
-import { startPlatform } from '../../kit/platform.ts'
+import { expectNoAxeViolations, expectNoOverflow, openBrowser, openPage } from '../../kit/browser.ts'
+import { Client, startPlatform } from '../../kit/platform.ts'
 import { signedIn } from '../../kit/portal-pages.ts'
 import { timeLimit } from '../../kit/time-limit.ts'
 
@@ -146,3 +146,41 @@ t.test(
     await expectNoAxeViolations(t, projector)
   },
 )
+
+t.test("games with long titles that share a place fit on a projector, above the organiser's buttons", async (t) => {
+  const browser = await openBrowser(t)
+  if (!browser) return
+  const platform = await startPlatform(t, { listen: true, config: { auth: { guests: true } } })
+  const organiser = await platform.admin()
+  const maker = await platform.signUp({ name: 'Ada-Marie von und zu Hohenstein-Württemberg' })
+  await organiser.post('/api/jam', { title: 'Yard jam', categories: ['Three', 'Four', 'Eight'] })
+  const games: string[] = []
+  for (let index = 0; index < 8; index++) {
+    const title = `${index} Extraordinarily Long Journeys of a Small Snail Across the Garden`
+    const { id } = await platform.game(maker, { title, url: `https://game-${index}.example.org` })
+    await maker.post('/api/jam/entries', { gameId: id })
+    games.push(id)
+  }
+  await organiser.patch('/api/jam', { votingOpen: true })
+  /** The games that voters choose, each one after another. */
+  const votes = { three: [0, 1, 2], four: [0, 0, 0, 1, 1, 2, 3], eight: games.keys() }
+  for (const [category, chosen] of Object.entries(votes))
+    for (const index of chosen) {
+      const voter = new Client(platform.app)
+      await voter.post('/api/auth/guest', { name: 'Gus' })
+      t.equal((await voter.put(`/api/jam/votes/${category}`, { gameId: games[index] })).status, 200)
+    }
+  await organiser.patch('/api/jam', { votingOpen: false })
+  const { page } = await signedIn(browser, platform.portal, organiser, { viewport: { width: 1280, height: 720 } })
+  for (const [category, revealed] of Object.entries({ Three: 1, Four: 4, Eight: 5 })) {
+    await organiser.patch('/api/jam', { revealed })
+    await page.goto('/jam/results')
+    await page.getByRole('heading', { name: category, exact: true }).waitFor()
+    const [podium, steps] = await Promise.all(
+      ['.podium', '.podium-steps'].map((selector) => page.locator(selector).boundingBox()),
+    )
+    t.ok(podium && steps && podium.y + podium.height <= steps.y, `${category}: nothing is below the buttons`)
+    t.ok(steps && steps.y + steps.height <= 720, `${category}: the buttons are in view`)
+    await expectNoOverflow(t, page)
+  }
+})
