@@ -9,12 +9,14 @@ interface FollowJamProps {
   jam: Jam | null
   /** Whether the page loads again when the phase changes, since all of it depends on the phase. */
   whole?: boolean
+  /** The ids of the games to vote for. */
+  choices?: readonly string[]
 }
 
 /** Has a page follow the changes of the organiser (islands/jam-live.ts). Without scripts the viewer reloads the page. */
-export const FollowJam = ({ jam, whole }: FollowJamProps): View => html`
+export const FollowJam = ({ jam, whole, choices = [] }: FollowJamProps): View => html`
   <i hidden data-events="/live/jam" data-part=${CHANGES}>${versionOf(jam)}</i>
-  ${whole && html`<p class="jam-news" role="status" data-phase=${phaseOf(jam)} data-settings=${settingsOf(jam)}></p>`}`
+  ${whole && html`<p class="jam-news" role="status" data-phase=${phaseOf(jam)} data-settings=${settingsOf(jam, choices)}></p>`}`
 
 /** Returns a text that differs after each change by the organiser. Times don't tell: a clock may be set back. */
 export const versionOf = (jam: Jam | null): string =>
@@ -29,4 +31,5 @@ function phaseOf(jam: Jam | null): string {
     .join(' ')
 }
 
-const settingsOf = (jam: Jam | null): string => JSON.stringify(jam && [jam.title, jam.theme, jam.categories])
+const settingsOf = (jam: Jam | null, choices: readonly string[]): string =>
+  JSON.stringify(jam && [jam.title, jam.theme, jam.categories, jam.votingOpen && choices.toSorted()])

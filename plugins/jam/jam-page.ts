@@ -10,6 +10,7 @@ import {
   Field,
   Form,
   html,
+  Note,
   PageHeader,
   Section,
   Table,
@@ -42,7 +43,11 @@ interface JamProps {
   /** The viewer's own games that take part or could. */
   mine: OwnGame[]
   guests: boolean
+  hasFormer: boolean
 }
+
+/** The field with the jam of a vote. No category has this id. */
+export const VOTED_JAM = '_jam'
 
 /** The page before the first jam. */
 export const NoJamPage = ({ isAdmin, now }: { isAdmin: boolean; now: Date }): View =>
@@ -72,7 +77,8 @@ export const JamPage = (props: JamProps): View => {
     ${boards && html`<${Section} title="Leaderboards" id="boards"><div data-live="boards">${boards}</div><//>`}
     ${jam.votingOpen && html`<${Voting} ...${props} />`}
     ${(jam.submissionsOpen || props.mine.length > 0) && html`<${Submitting} ...${props} />`}
-    ${viewer?.isAdmin && html`<${Organising} ...${props} />`}`
+    ${viewer?.isAdmin && html`<${Organising} ...${props} />`}
+    ${props.hasFormer && html`<${Note}><a href="/jam/past">Results of former jams</a><//>`}`
 }
 
 const chips = ({ submissionsOpen, votingOpen, revealed }: Jam): Content => html`
@@ -138,6 +144,7 @@ const Voting = ({ jam, entries, votes, viewer, guests }: JamProps): View => {
       ${
         viewer
           ? html`<${Card}><${Form} action="/jam/votes" submit="Save my votes" optimistic="votes" said="Your votes are in. You can change them until voting closes.">
+              <input type="hidden" name=${VOTED_JAM} value=${jam.id} />
               ${jam.categories.map(
                 ({ id, name }) =>
                   html`<${Field} label=${name} name=${id} id=${`vote-${id}`} type="select" value=${votes[id] ?? ''} options=${options} />`,
@@ -233,7 +240,7 @@ const Organising = ({ jam, now, entries, voters }: JamProps): View => html`
       ]} />`
     }
     <${Confirm} label="Begin a new jam" action="/jam" submit="Begin it">
-      <p>The current jam ends. Its games stay. Its votes are kept, but no longer shown.</p>
+      <p>The current jam ends. Its games stay. The results that you have revealed stay under “Results of former jams”; the others can't be revealed later.</p>
       <input type="hidden" name="title" value="Game jam" />
     <//>
   <//>`

@@ -3,7 +3,7 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import { PROGRAM, recordAction } from '../../core/data/audit.ts'
 import { TtlCache } from '../../core/data/ttl-cache.ts'
-import { InvalidRequest, NotFound } from '../../core/errors.ts'
+import { NotFound } from '../../core/errors.ts'
 import { newId, randomText, timeOfId } from '../../core/ids.ts'
 import { visibleText } from '../../core/visible-text.ts'
 import type { Game } from '../games/index.ts'
@@ -11,7 +11,10 @@ import type { RoomInfo } from '../multiplayer/index.ts'
 import { JamEntryRow, JamRow, JamVoteRow } from './entities.ts'
 import {
   CategoriesFixed,
+  CategoryGone,
   EntriesFixed,
+  EntryGone,
+  JamOver,
   NotPlayable,
   OwnGame,
   ResultsShown,
@@ -19,8 +22,9 @@ import {
   SubmissionsClosed,
   VotingClosed,
 } from './errors.ts'
+import { categoriesOf, instantOf, stateOf, toJam } from './jam-record.ts'
 import { placesOf, revealedOf, stepCount, type Tally } from './results.ts'
-import type { Category, Jam, JamChanges, JamEntry, JamGame, NewJam, Results, Votes } from './schemas.ts'
+import type { FormerJam, Jam, JamChanges, JamEntry, JamGame, NewJam, Results, Votes } from './schemas.ts'
 
 declare module '../../core/events.ts' {
   interface DomainEvents {
@@ -42,29 +46,11 @@ const CATEGORIES = ['Overall', 'Fun', 'Looks']
 /** The cache time of room lists, which other nodes provide too and many viewers request. */
 const ROOMS_MS = 2000
 
+/** The maximum number of former jams in a list. */
+const FORMER_JAMS = 100
+
 /** Joins names: `A`, `A and B`, `A, B, and C`. */
 const allOf = new Intl.ListFormat('en-GB')
-
-type StateKey = 'title' | 'theme' | 'categories' | 'submissionsOpen' | 'votingOpen' | 'revealed' | 'deadline'
-
-/** Returns the state of a jam that the audit log records. */
-const stateOf = ({
-  title,
-  theme,
-  categories,
-  submissionsOpen,
-  votingOpen,
-  revealed,
-  deadline,
-}: Pick<JamRow, StateKey>) => ({
-  title,
-  theme,
-  submissionsOpen,
-  votingOpen,
-  revealed,
-  deadline: deadline?.toISOString() ?? null,
-  categories: JSON.stringify(categories),
-})
 
 /** The jam: its games, votes and results. There is one at a time, and a new one replaces the last. */
 export class Jams {
@@ -174,7 +160,7 @@ export class Jams {
    * Withdraws a game with its votes. Its maker may do so while submissions are open and nobody has voted, the organiser
    * always.
    *
-   * @throws NotFound when it does not take part, or is another's; SubmissionsClosed; EntriesFixed
+   * @throws EntryGone when it does not take part; NotFound when it is another's; SubmissionsClosed; EntriesFixed
    */
   async withdraw(playerId: string, gameIdOrSlug: string, { organiser }: { organiser: boolean }): Promise<void> {
     const { db, clock, games } = this.#parts
@@ -190,7 +176,7 @@ export class Jams {
         if (isFixed) throw new EntriesFixed()
       }
       const entry = { jamId: jam.id, gameId: game.id }
-      if ((await em.nativeDelete(JamEntryRow, entry)) === 0) throw new NotFound('entry')
+      if ((await em.nativeDelete(JamEntryRow, entry)) === 0) throw new EntryGone()
       await em.nativeDelete(JamVoteRow, entry)
       if (isMaker) return
       const by = { id: playerId, role: 'admin' } as const
@@ -201,28 +187,31 @@ export class Jams {
   /**
    * Votes for a game in a category, or, with null, withdraws the vote. A vote can be changed until voting closes.
    *
-   * @throws NotFound for a category or a game that is not part of the jam, or is not shown; OwnGame; VotingClosed
+   * @param jamId the jam of the form, when it may be another than the current one
+   * @throws CategoryGone; EntryGone for a game that is not part of the jam, or is not shown; JamOver; OwnGame; VotingClosed
    */
-  async vote(voterId: string, choices: Record<string, string | null>): Promise<void> {
+  async vote(voterId: string, choices: Record<string, string | null>, jamId?: string): Promise<void> {
     const { db, clock, games } = this.#parts
     const ids = Object.values(choices).filter((id) => id !== null)
-    const chosen = new Map((await Promise.all(ids.map((id) => games.get(id)))).map((game, at) => [ids[at], game]))
+    const found = await Promise.all(ids.map((id) => games.get(id).catch(goneOf)))
+    const chosen = new Map(found.map((game, at) => [ids[at], game]))
     await db.transaction(async (em) => {
       // The lock orders votes and the end of voting.
       const jam = await mustBeOn(em, LockMode.PESSIMISTIC_READ)
+      if (jamId !== undefined && jam.id !== jamId) throw new JamOver()
       if (!jam.votingOpen) throw new VotingClosed()
       const gameIds = [...chosen.values()].map(idOf)
       const taking = await em.find(JamEntryRow, { jamId: jam.id, gameId: { $in: gameIds } })
       const shown = await games.shownIn(em, gameIds)
       for (const [categoryId, choice] of Object.entries(choices)) {
-        if (!jam.categories.some(({ id }) => id === categoryId)) throw new NotFound('category')
+        if (!jam.categories.some(({ id }) => id === categoryId)) throw new CategoryGone()
         const vote = { jamId: jam.id, categoryId, voterId }
         const game = choice === null ? undefined : chosen.get(choice)
         if (!game) {
           await em.nativeDelete(JamVoteRow, vote)
           continue
         }
-        if (!shown.has(game.id) || !taking.some(({ gameId }) => gameId === game.id)) throw new NotFound('entry')
+        if (!shown.has(game.id) || !taking.some(({ gameId }) => gameId === game.id)) throw new EntryGone()
         if (games.may(voterId, game, 'make')) throw new OwnGame()
         await em.upsert(JamVoteRow, { ...vote, gameId: game.id, castAt: clock.now() })
       }
@@ -293,9 +282,26 @@ export class Jams {
     return entries.filter((entry) => entry !== null).toSorted((a, b) => b.players - a.players)
   }
 
-  /** Returns the revealed results. @throws NotFound without a jam */
-  async results(): Promise<Results> {
-    const { jam, ranked } = await this.#ranked()
+  async hasFormer(): Promise<boolean> {
+    return (await this.#parts.db.em().count(JamRow)) > 1
+  }
+
+  /** Lists the jams before the current one, the newest first. */
+  async former(): Promise<FormerJam[]> {
+    const { db } = this.#parts
+    const rows = await db.em().find(JamRow, {}, { orderBy: { id: 'desc' }, offset: 1, limit: FORMER_JAMS })
+    if (rows.length === 0) return []
+    const counts = await db.query<{ jam_id: string; games: number }>(
+      `select jam_id, count(*) as games from jam_entries where jam_id in (${rows.map(() => '?').join()}) group by jam_id`,
+      rows.map(({ id }) => id),
+    )
+    const games = new Map(counts.map((row) => [row.jam_id, Number(row.games)]))
+    return rows.map((row) => ({ ...toJam(row), games: games.get(row.id) ?? 0 }))
+  }
+
+  /** Returns the revealed results of the current or a former jam. @throws NotFound without one */
+  async results(jamId?: string): Promise<Results> {
+    const { jam, ranked } = await this.#ranked(jamId)
     const steps = stepCount(ranked)
     // There may be fewer steps than were revealed, when a game has gone with its votes.
     const revealed = Math.min(jam.revealed, steps)
@@ -307,8 +313,9 @@ export class Jams {
     return stepCount((await this.#ranked()).ranked)
   }
 
-  async #ranked() {
-    const jam = await this.current()
+  async #ranked(jamId?: string) {
+    const row = jamId === undefined ? null : await this.#parts.db.em().findOne(JamRow, { id: jamId })
+    const jam = jamId === undefined ? await this.current() : row && toJam(row)
     if (!jam) throw new NotFound('jam')
     const rows = await this.#parts.db.query<{ category_id: string; game_id: string; votes: number }>(
       'select category_id, game_id, count(*) as votes from jam_votes where jam_id = ? group by category_id, game_id',
@@ -341,6 +348,11 @@ export class Jams {
 
 const idOf = ({ id }: Game): string => id
 
+/** A game that was deleted has left the jam. */
+function goneOf(error: unknown): never {
+  throw error instanceof NotFound ? new EntryGone() : error
+}
+
 type RowLock = LockMode.NONE | LockMode.PESSIMISTIC_READ | LockMode.PESSIMISTIC_WRITE
 
 const currentRow = (em: SqlEntityManager, lockMode: RowLock = LockMode.NONE): Promise<JamRow | null> =>
@@ -351,34 +363,4 @@ async function mustBeOn(em: SqlEntityManager, lockMode: RowLock = LockMode.PESSI
   const row = await currentRow(em, lockMode)
   if (!row) throw new NotFound('jam')
   return row
-}
-
-/** Derives category ids from names. Of two with the same id the first is used. */
-function categoriesOf(names: readonly string[]): Category[] {
-  const byId = new Map<string, Category>()
-  for (const [index, name] of names.map(visibleText).entries()) {
-    const plain = name.normalize('NFKD').toLowerCase().replace(/\p{M}/gu, '')
-    const id =
-      plain
-        .replace(/[^a-z0-9]+/g, '-')
-        .replace(/^-+|-+$/g, '')
-        .slice(0, 32) || `category-${index + 1}`
-    if (!byId.has(id)) byId.set(id, { id, name })
-  }
-  return [...byId.values()]
-}
-
-/** @throws InvalidRequest for a time that matches the format but does not exist, such as a leap second */
-function instantOf(text: string | null): Date | null {
-  if (text === null) return null
-  const instant = new Date(text)
-  if (Number.isNaN(instant.getTime()) || instant.getTime() < 0)
-    throw new InvalidRequest('deadline: Use a time, such as 2026-11-21T12:00:00.000Z.')
-  return instant
-}
-
-function toJam(row: JamRow | Omit<JamRow, never>): Jam {
-  const { id, title, theme, categories, submissionsOpen, votingOpen, revealed } = row
-  const [deadline, createdAt] = [row.deadline?.toISOString() ?? null, row.createdAt.toISOString()]
-  return { id, title, theme, categories, submissionsOpen, votingOpen, revealed, deadline, createdAt }
 }

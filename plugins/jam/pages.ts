@@ -7,7 +7,8 @@ import { html, renderPage } from '../../core/pages/index.ts'
 import { boardsOfGames } from '../scores/index.ts'
 import { deadlineOf } from './deadline.ts'
 import { CHANGES, FollowJam, versionOf } from './follow-jam.ts'
-import { JamPage, NoJamPage } from './jam-page.ts'
+import { FormerJamPage, FormerJamsPage } from './former-jams.ts'
+import { JamPage, NoJamPage, VOTED_JAM } from './jam-page.ts'
 import { ResultsPage } from './results-page.ts'
 
 const constraints = { origin: 'portal' } as const
@@ -46,7 +47,6 @@ export const pages: Routes = async (app) => {
     const viewer = request.principal?.viewer ?? null
     const jam = await app.jams.current()
     const now = app.clock.now()
-    const follow = html`<${FollowJam} jam=${jam} whole />`
     const { done = '', refused = '' } = request.query
     const trouble = GONE.includes(refused) && TROUBLE[refused]
     const shell = {
@@ -57,13 +57,17 @@ export const pages: Routes = async (app) => {
       flash: trouble ? { tone: 'error' as const, message: trouble } : DONE[done] ? { message: DONE[done] } : null,
     }
     if (!jam)
-      return renderPage(reply, { ...shell, body: [follow, NoJamPage({ isAdmin: viewer?.isAdmin ?? false, now })] })
-    const [entries, voters, votes, mine, entered] = await Promise.all([
+      return renderPage(reply, {
+        ...shell,
+        body: [html`<${FollowJam} jam=${null} whole />`, NoJamPage({ isAdmin: viewer?.isAdmin ?? false, now })],
+      })
+    const [entries, voters, votes, mine, entered, hasFormer] = await Promise.all([
       app.jams.entries(jam.id),
       app.jams.voters(jam.id),
       viewer ? app.jams.votesOf(viewer.id, jam.id) : {},
       viewer ? app.games.list(viewer.id, { limit: 100 }) : { games: [] },
       viewer ? app.jams.entered(jam.id) : new Set<string>(),
+      app.jams.hasFormer(),
     ])
     const games = mine.games.map((game) => ({
       game,
@@ -75,7 +79,7 @@ export const pages: Routes = async (app) => {
       ...shell,
       description: jam.theme || `The games of ${jam.title}.`,
       body: [
-        follow,
+        html`<${FollowJam} jam=${jam} whole choices=${entries.map(({ gameId }) => gameId)} />`,
         JamPage({
           jam,
           now,
@@ -86,6 +90,7 @@ export const pages: Routes = async (app) => {
           viewer,
           mine: games.filter(({ takesPart, isShown }) => takesPart || isShown),
           guests: app.identity.signUp.takesGuests,
+          hasFormer,
         }),
       ],
     })
@@ -109,6 +114,27 @@ export const pages: Routes = async (app) => {
           isAdmin: viewer?.isAdmin ?? false,
         }),
       ],
+    })
+  })
+
+  app.get('/jam/past', open, async (request, reply) =>
+    renderPage(reply, {
+      title: 'Former jams',
+      current: '/jam',
+      user: request.principal?.viewer ?? null,
+      body: FormerJamsPage({ jams: await app.jams.former() }),
+    }),
+  )
+
+  const JamParams = Type.Object({ jamId: Type.String({ maxLength: 30 }) })
+
+  app.get('/jam/past/:jamId', { ...open, schema: { params: JamParams } }, async (request, reply) => {
+    const results = await app.jams.results(request.params.jamId)
+    return renderPage(reply, {
+      title: `Results of ${results.title}`,
+      current: '/jam',
+      user: request.principal?.viewer ?? null,
+      body: FormerJamPage({ results }),
     })
   })
 
@@ -173,14 +199,16 @@ export const pages: Routes = async (app) => {
     {
       ...own,
       schema: {
-        body: Type.Record(Type.String({ maxLength: 60 }), Type.String({ maxLength: 63 }), { maxProperties: 8 }),
+        body: Type.Record(Type.String({ maxLength: 60 }), Type.String({ maxLength: 63 }), { maxProperties: 9 }),
       },
     },
     async (request, reply) => {
-      const choices = Object.entries(request.body as Record<string, string>).map(
-        ([categoryId, gameId]): [string, string | null] => [categoryId, gameId === '' ? null : gameId],
-      )
-      return act(reply, 'voted', () => app.jams.vote(callerOf(request).playerId, Object.fromEntries(choices)))
+      const { [VOTED_JAM]: jamId, ...fields } = request.body as Record<string, string>
+      const choices = Object.entries(fields).map(([categoryId, gameId]): [string, string | null] => [
+        categoryId,
+        gameId === '' ? null : gameId,
+      ])
+      return act(reply, 'voted', () => app.jams.vote(callerOf(request).playerId, Object.fromEntries(choices), jamId))
     },
   )
 }
@@ -190,6 +218,9 @@ const TROUBLE: Record<string, string> = {
   submissions_closed: 'Submissions are closed by now. Nothing was changed; ask the organiser.',
   entries_fixed: 'People vote or have voted on the games. Ask the organiser to take yours out.',
   voting_closed: 'Voting is closed by now; your last votes count.',
+  entry_gone: 'That game is no longer in the jam, so nothing was changed. Reload the page to choose another.',
+  category_gone: 'The categories have changed, so nothing was changed. Reload the page to vote in the new ones.',
+  jam_over: 'That jam has ended, and its votes stay as they were. Reload the page to see the new jam.',
   own_game: 'You can vote for any game but your own.',
   not_playable: 'Publish a build first, and make the game public.',
   categories_fixed: 'People have voted already, so the categories stay as they are. Start a new jam for others.',
@@ -198,15 +229,16 @@ const TROUBLE: Record<string, string> = {
 }
 
 /** Refusals of forms that the page no longer has. The page itself says so above. */
-const GONE = ['submissions_closed', 'voting_closed', 'entries_fixed']
+const GONE = ['submissions_closed', 'voting_closed', 'entries_fixed', 'entry_gone', 'category_gone', 'jam_over']
 
 async function act(reply: FastifyReply, done: string, work: () => Promise<void>): Promise<FastifyReply> {
   try {
     await work()
   } catch (error) {
-    if (isPlatformError(error) && GONE.includes(error.code)) return reply.redirect(`/jam?refused=${error.code}`, 303)
-    const message = isPlatformError(error) && TROUBLE[error.code]
-    throw message ? Object.assign(error, { message }) : error
+    const key = isPlatformError(error) ? error.code : ''
+    if (GONE.includes(key)) return reply.redirect(`/jam?refused=${key}`, 303)
+    const message = TROUBLE[key]
+    throw message ? Object.assign(error as Error, { message }) : error
   }
   return reply.redirect(`/jam?done=${done}`, 303)
 }

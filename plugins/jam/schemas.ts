@@ -82,6 +82,12 @@ export const Jam = Type.Object({
 })
 export type Jam = Static<typeof Jam>
 
+/** A jam before the current one. */
+export interface FormerJam extends Jam {
+  /** The number of games that took part. */
+  games: number
+}
+
 export const JamAnswer = Type.Object({
   ...Jam.properties,
   entries: Type.Array(JamEntry),

@@ -45,7 +45,7 @@ function newsOf(shown: DOMStringMap, fresh: DOMStringMap): string | null {
   if (before[0] !== now[0]) return before[0] ? 'A new jam has begun.' : 'The jam has begun.'
   for (const [word, [began, ended]] of Object.entries(NEWS))
     if (before.includes(word) !== now.includes(word)) return now.includes(word) ? began : ended
-  return shown.settings === fresh.settings ? null : 'The organiser has changed the jam.'
+  return shown.settings === fresh.settings ? null : 'The jam has changed.'
 }
 
 /** Shows the news where loading the page again would lose input. */

@@ -361,3 +361,56 @@ t.test('nobody votes for a game that is suspended, private or deleted since it w
   await app.games.update(ada.id, pong.id, { visibility: 'public' })
   t.equal(await vote(), 200)
 })
+
+t.test('the revealed results of former jams stay, and nothing else of them', async (t) => {
+  const { platform, organiser, ada, ben, pong, snake } = await begin(t)
+  const { stranger } = platform
+  t.notMatch((await stranger.get('/jam')).text, '/jam/past')
+  t.match((await stranger.get('/jam/past')).text, /No former jams/)
+  await ada.post('/api/jam/entries', { gameId: pong.id })
+  await ben.post('/api/jam/entries', { gameId: snake.id })
+  const { id } = (await organiser.patch('/api/jam', { votingOpen: true })).body
+  for (const category of ['fun', 'looks']) {
+    await ada.put(`/api/jam/votes/${category}`, { gameId: snake.id })
+    await ben.put(`/api/jam/votes/${category}`, { gameId: pong.id })
+  }
+  await ada.put('/api/jam/votes/looks', { gameId: snake.id })
+  await organiser.patch('/api/jam', { votingOpen: false })
+  await organiser.patch('/api/jam', { revealed: 1 })
+  await organiser.post('/api/jam', { title: 'Second jam' })
+  t.match((await stranger.get('/jam')).text, 'href="/jam/past"')
+  const list = (await stranger.get('/jam/past')).text
+  t.match(list, new RegExp(`href="/jam/past/${id}">Yard jam</a>.*Fences.*>2<`, 's'))
+  t.notMatch(list, /Second jam/)
+  const page = (await stranger.get(`/jam/past/${id}`)).text
+  t.match(page, /2 players voted.*<h2>Fun.*Pong.*Snake/s)
+  t.notMatch(page, /<h2>Looks/, 'what was not revealed')
+  await platform.app.games.suspensions.suspend(pong.id, 'because')
+  t.notMatch((await stranger.get(`/jam/past/${id}`)).text, /Pong/)
+  t.equal((await stranger.get('/jam/past/jam_none')).status, 404)
+  t.match((await stranger.get('/jam/results')).text, /Second jam/)
+})
+
+t.test('a vote that comes too late says what is gone, and what to do', async (t) => {
+  const { platform, organiser, ada, ben, pong, snake } = await begin(t)
+  await ada.post('/api/jam/entries', { gameId: pong.id })
+  await ben.post('/api/jam/entries', { gameId: snake.id })
+  const { id } = (await organiser.patch('/api/jam', { votingOpen: true })).body
+  const voter = await guest(platform, 'Gus')
+  t.match((await voter.get('/jam')).text, `name="_jam" value="${id}"`)
+  const refusal = async (fields: Record<string, string>, from: Client = voter, path = '/jam/votes') => {
+    const { status, headers } = await from.submit(path, fields)
+    t.equal(status, 303)
+    return (await from.get(String(headers.location))).text
+  }
+  await organiser.delete(`/api/jam/entries/${snake.id}`)
+  const isGone = /notice error.*That game is no longer in the jam.*Reload the page/s
+  t.match(await refusal({ _jam: id, fun: snake.id }), isGone, 'withdrawn')
+  t.match(await refusal({ gameId: snake.id }, organiser, '/jam/entries/withdraw'), isGone, 'withdrawn twice')
+  await platform.app.games.remove(ada.id, pong.id)
+  t.match(await refusal({ _jam: id, fun: pong.id }), isGone, 'deleted')
+  t.match(await refusal({ _jam: id, sound: '' }), /notice error.*The categories have changed/s)
+  await organiser.post('/api/jam', { title: 'Next', categories: ['Fun'] })
+  await organiser.patch('/api/jam', { votingOpen: true })
+  t.match(await refusal({ _jam: id, fun: '' }), /notice error.*That jam has ended/s)
+})
