@@ -217,7 +217,7 @@ const Organising = ({ jam, now, entries, voters }: JamProps): View => html`
       <div class="row">
         <${Switch} what="submissions" open=${jam.submissionsOpen} />
         <${Switch} what="voting" open=${jam.votingOpen} />
-        <${Button} href="/jam/results">Projector: countdown and results<//>
+        <${Button} href="/jam/results">Projector: results<//>
         <${Button} href="/join">Projector: how to join<//>
       </div>
     <//>

@@ -1,7 +1,7 @@
 /**
  * Converts times from UTC to the reader's time zone; the `title` keeps the exact time.
  *
- * @param page default the shown one
+ * @param page default the shown one; a fetched one has no widths to keep
  */
 export function localizeTimes(page: Document = document): void {
   const { lang } = document.documentElement
@@ -11,7 +11,7 @@ export function localizeTimes(page: Document = document): void {
   // Each element keeps its width, so that the layout does not shift. All widths are measured before the first change.
   const widths = times.map((time) => time.offsetWidth)
   for (const [index, time] of times.entries()) {
-    time.style.minWidth = `${widths[index]}px`
+    if (page === document) time.style.minWidth = `${widths[index]}px`
     const instant = new Date(time.dateTime)
     time.title = time.dataset.when === 'day' ? whole.format(instant) : time.dateTime
     // A no-break space before AM and PM allows a line break only between day and time.
