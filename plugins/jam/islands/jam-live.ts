@@ -7,6 +7,8 @@ import { change } from '../../../core/pages/islands/live-parts.ts'
 import { beginCountdowns, countDown, enterLocalTimes } from './jam/deadline.ts'
 
 const EVERY_MS = 3000
+/** The time after which a page that was to be left counts as staying. */
+const STILL_HERE_MS = 30_000
 
 /** The marker of the page's phase; only pages that depend on it as a whole have one. */
 const phase = document.querySelector<HTMLElement>('[data-phase]')
@@ -17,6 +19,7 @@ async function refresh(): Promise<void> {
   const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html')
   const now = fresh.querySelector<HTMLElement>('[data-phase]')
   const news = phase && now && newsOf(phase.dataset, now.dataset)
+  if (isLeaving) return
   if (news && !isFillingIn()) {
     // A message about the last step, such as "Voting is open", may no longer be true.
     history.replaceState(null, '', location.pathname + location.hash)
@@ -76,15 +79,30 @@ function hasChanged(field: Element): boolean {
   return field instanceof HTMLTextAreaElement && field.value !== field.defaultValue
 }
 
+/** Whether the browser has begun to load another page. Loading this one again would cancel a form that is on its way. */
+let isLeaving = false
+
+function leave(): void {
+  isLeaving = true
+  // The address may have been that of a file, which leaves the page as it is.
+  setTimeout(stay, STILL_HERE_MS)
+}
+
+function stay(): void {
+  isLeaving = false
+}
+
 let waiting: ReturnType<typeof setTimeout>
 
 async function follow(): Promise<void> {
   clearTimeout(waiting)
-  if (!document.hidden) await refresh().catch(() => {})
+  if (!document.hidden && !isLeaving) await refresh().catch(() => {})
   clearTimeout(waiting)
   waiting = setTimeout(follow, EVERY_MS)
 }
 
+addEventListener('beforeunload', leave)
+addEventListener('pageshow', stay)
 enterLocalTimes()
 beginCountdowns(document)
 setInterval(countDown, 1000)

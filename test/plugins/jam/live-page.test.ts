@@ -87,6 +87,25 @@ t.test('a change leaves a form alone that is being filled in, and says so with a
   t.equal(await organising.page.locator('.jam-news').textContent(), '', 'without input the page is loaded again')
 })
 
+t.test('a form that is on its way is not cancelled by the change that it makes', async (t) => {
+  const opened = await open(t)
+  if (!opened) return
+  const { browser, platform, organiser, phone } = opened
+  await organiser.post('/api/jam', { title: 'Yard jam', categories: ['Fun'] })
+  const { page } = await signedIn(browser, platform.portal, organiser, phone)
+  const { page: other } = await openPage(browser, { baseURL: platform.portal, ...phone })
+  await other.goto('/jam')
+  await page.goto('/jam')
+  await page.route('**/jam/switch', async (route) => {
+    const response = await route.fetch({ maxRedirects: 0 })
+    await other.getByText('voting open', { exact: true }).waitFor()
+    await page.context().request.get('/jam')
+    await route.fulfill({ response })
+  })
+  await page.getByRole('button', { name: 'Open voting' }).click()
+  await page.getByText('Voting is open.').waitFor()
+})
+
 t.test("the organiser's steps on the projector follow a change on another device", async (t) => {
   const opened = await open(t)
   if (!opened) return
