@@ -104,7 +104,18 @@ export interface FieldProps {
   label: string
   name: string
   /** Default `text`. `textarea` takes `rows`, `select` takes `options`. */
-  type?: 'text' | 'email' | 'password' | 'url' | 'search' | 'number' | 'date' | 'file' | 'textarea' | 'select'
+  type?:
+    | 'text'
+    | 'email'
+    | 'password'
+    | 'url'
+    | 'search'
+    | 'number'
+    | 'date'
+    | 'datetime-local'
+    | 'file'
+    | 'textarea'
+    | 'select'
   value?: string | number | null | undefined
   /** The expected input in a few words, shown below the label. */
   hint?: Content

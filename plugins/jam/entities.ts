@@ -12,6 +12,8 @@ const JamRowSchema = defineEntity({
     categories: p.json().$type<Category[]>(),
     submissionsOpen: p.boolean(),
     votingOpen: p.boolean(),
+    /** The announced end of submissions. It only marks later ones: the organiser closes submissions. */
+    deadline: p.datetime(3).nullable(),
     /** The number of revealed steps of the results. */
     revealed: p.integer(),
     createdAt: p.datetime(3),

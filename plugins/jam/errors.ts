@@ -14,5 +14,12 @@ export const EntriesFixed = defineError(
   409,
   'People vote or have voted on the games; ask the organiser to take yours out.',
 )
+export const EntryGone = defineError(
+  'entry_gone',
+  404,
+  'This game takes no part in the jam; it may have been withdrawn.',
+)
+export const CategoryGone = defineError('category_gone', 404, 'The jam has no such category; load the jam again.')
+export const JamOver = defineError('jam_over', 409, 'That jam has ended, and another one has begun.')
 export const StillVoting = defineError('still_voting', 409, 'Close the voting before results are shown.')
 export const ResultsShown = defineError('results_shown', 409, 'Hide the results before people vote again.')

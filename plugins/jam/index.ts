@@ -2,6 +2,7 @@ import { definePlugin } from '../../core/plugin.ts'
 import { JamEntryRow, JamRow, JamVoteRow } from './entities.ts'
 import { Jams } from './jams.ts'
 import { migration } from './migrations/2026_11_21_jam.ts'
+import { deadline } from './migrations/2026_11_29_jam_deadline.ts'
 import { pages } from './pages.ts'
 import { routes } from './routes.ts'
 
@@ -17,7 +18,7 @@ export default definePlugin(
     name: 'jam',
     dependencies: ['oauth-idp', 'games', 'multiplayer', 'scores'],
     entities: [JamRow, JamEntryRow, JamVoteRow],
-    migrations: [migration],
+    migrations: [migration, deadline],
   },
   async (app) => {
     app.decorate('jams', new Jams(app))

@@ -10,12 +10,15 @@ import {
   Field,
   Form,
   html,
+  Note,
   PageHeader,
   Section,
   Table,
+  Timestamp,
   type View,
 } from '../../core/pages/index.ts'
 import type { Game } from '../games/index.ts'
+import { Deadline, fieldOf, isLate } from './deadline.ts'
 import type { Entry } from './jams.ts'
 import type { Jam, Votes } from './schemas.ts'
 
@@ -29,6 +32,8 @@ interface OwnGame {
 
 interface JamProps {
   jam: Jam
+  /** The time of the server. */
+  now: Date
   entries: Entry[]
   /** The leaderboards of the games; nothing when no game has one. */
   boards: Content
@@ -38,14 +43,18 @@ interface JamProps {
   /** The viewer's own games that take part or could. */
   mine: OwnGame[]
   guests: boolean
+  hasFormer: boolean
 }
 
+/** The field with the jam of a vote. No category has this id. */
+export const VOTED_JAM = '_jam'
+
 /** The page before the first jam. */
-export const NoJamPage = ({ isAdmin }: { isAdmin: boolean }): View =>
+export const NoJamPage = ({ isAdmin, now }: { isAdmin: boolean; now: Date }): View =>
   isAdmin
     ? html`
         <${PageHeader} title="Start a game jam" lede="Makers submit their games, players play and vote, and you reveal the results on the projector." />
-        <${Settings} action="/jam" submit="Begin the jam" title="Game jam" theme="" categories=${['Overall', 'Fun', 'Looks']} />`
+        <${Settings} action="/jam" submit="Begin the jam" title="Game jam" theme="" categories=${['Overall', 'Fun', 'Looks']} deadline=${null} now=${now} />`
     : html`
         <${PageHeader} title="Game jam" />
         <${Card}><${EmptyState} title="No jam yet" action=${{ href: '/catalog', label: 'See all games' }}><p>An administrator begins a jam here. Until then, play the games of the catalog.</p><//><//>`
@@ -55,6 +64,7 @@ export const JamPage = (props: JamProps): View => {
   const { jam, entries, boards, viewer } = props
   return html`
     <${PageHeader} title=${jam.title} lede=${jam.theme && html`Theme: <strong>${jam.theme}</strong>`} chips=${chips(jam)} actions=${nextStep(props)} />
+    <${Deadline} jam=${jam} now=${props.now} />
     <${Section} title="Games" id="games" description=${entries.length > 0 && counted(props)}>
       <div data-live="games" class="stack">
         ${
@@ -67,7 +77,8 @@ export const JamPage = (props: JamProps): View => {
     ${boards && html`<${Section} title="Leaderboards" id="boards"><div data-live="boards">${boards}</div><//>`}
     ${jam.votingOpen && html`<${Voting} ...${props} />`}
     ${(jam.submissionsOpen || props.mine.length > 0) && html`<${Submitting} ...${props} />`}
-    ${viewer?.isAdmin && html`<${Organising} ...${props} />`}`
+    ${viewer?.isAdmin && html`<${Organising} ...${props} />`}
+    ${props.hasFormer && html`<${Note}><a href="/jam/past">Results of former jams</a><//>`}`
 }
 
 const chips = ({ submissionsOpen, votingOpen, revealed }: Jam): Content => html`
@@ -133,6 +144,7 @@ const Voting = ({ jam, entries, votes, viewer, guests }: JamProps): View => {
       ${
         viewer
           ? html`<${Card}><${Form} action="/jam/votes" submit="Save my votes" optimistic="votes" said="Your votes are in. You can change them until voting closes.">
+              <input type="hidden" name=${VOTED_JAM} value=${jam.id} />
               ${jam.categories.map(
                 ({ id, name }) =>
                   html`<${Field} label=${name} name=${id} id=${`vote-${id}`} type="select" value=${votes[id] ?? ''} options=${options} />`,
@@ -199,7 +211,7 @@ const Withdraw = ({ gameId, title, voters }: { gameId: string; title: string; vo
     <input type="hidden" name="gameId" value=${gameId} />
   <//>`
 
-const Organising = ({ jam, entries, voters }: JamProps): View => html`
+const Organising = ({ jam, now, entries, voters }: JamProps): View => html`
   <${Section} title="Organise" id="organise" layout="side" description="Only administrators see this part.">
     <${Card} title="Now">
       <div class="row">
@@ -209,12 +221,17 @@ const Organising = ({ jam, entries, voters }: JamProps): View => html`
         <${Button} href="/join">Projector: how to join<//>
       </div>
     <//>
-    <${Settings} action="/jam/settings" submit="Save" title=${jam.title} theme=${jam.theme} categories=${jam.categories.map(({ name }) => name)} />
+    <${Settings} action="/jam/settings" submit="Save" title=${jam.title} theme=${jam.theme} categories=${jam.categories.map(({ name }) => name)} deadline=${jam.deadline} now=${now} />
     ${
       entries.length > 0 &&
       html`<${Table} caption="Games that take part" rows=${entries} columns=${[
         { label: 'Game', cell: (entry: Entry) => entry.title },
         { label: 'Maker', cell: (entry: Entry) => entry.by },
+        {
+          label: 'Submitted',
+          cell: ({ submittedAt }: Entry) =>
+            html`<${Timestamp} at=${submittedAt} /> ${isLate(jam, submittedAt) && html`<${Chip} tone="warn">late<//>`}`,
+        },
         {
           label: 'Take out',
           action: true,
@@ -223,7 +240,7 @@ const Organising = ({ jam, entries, voters }: JamProps): View => html`
       ]} />`
     }
     <${Confirm} label="Begin a new jam" action="/jam" submit="Begin it">
-      <p>The current jam ends. Its games stay. Its votes are kept, but no longer shown.</p>
+      <p>The current jam ends. Its games stay. The results that you have revealed stay under “Results of former jams”; the others can't be revealed later.</p>
       <input type="hidden" name="title" value="Game jam" />
     <//>
   <//>`
@@ -240,11 +257,14 @@ interface SettingsProps {
   title: string
   theme: string
   categories: string[]
+  deadline: string | null
+  now: Date
 }
 
-const Settings = ({ action, submit, title, theme, categories }: SettingsProps): View => html`
+const Settings = ({ action, submit, title, theme, categories, deadline, now }: SettingsProps): View => html`
   <${Card}><${Form} action=${action} submit=${submit} kind=${action === '/jam' ? 'act' : 'plain'}>
     <${Field} label="Title" name="title" value=${title} required maxlength=${120} />
     <${Field} label="Theme" name="theme" value=${theme} required=${false} maxlength=${200} hint="The subject of the games." />
     <${Field} label="Categories" name="categories" type="textarea" rows=${4} value=${categories.join('\n')} hint="One a line, eight at most. They can't be changed after the first vote." />
+    <${Field} label="Submissions end" name="deadline" type="datetime-local" value=${fieldOf(deadline)} required=${false} hint=${html`Everyone sees a countdown. Later games are marked as late for you; nothing closes by itself. Time zone: <span data-zone>UTC</span>. The clock of the server counts: <${Timestamp} at=${now} />`} />
   <//><//>`

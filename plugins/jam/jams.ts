@@ -11,7 +11,10 @@ import type { RoomInfo } from '../multiplayer/index.ts'
 import { JamEntryRow, JamRow, JamVoteRow } from './entities.ts'
 import {
   CategoriesFixed,
+  CategoryGone,
   EntriesFixed,
+  EntryGone,
+  JamOver,
   NotPlayable,
   OwnGame,
   ResultsShown,
@@ -19,10 +22,18 @@ import {
   SubmissionsClosed,
   VotingClosed,
 } from './errors.ts'
+import { categoriesOf, instantOf, stateOf, toJam } from './jam-record.ts'
 import { placesOf, revealedOf, stepCount, type Tally } from './results.ts'
-import type { Category, Jam, JamChanges, JamEntry, JamGame, NewJam, Results, Votes } from './schemas.ts'
+import type { FormerJam, Jam, JamChanges, JamEntry, JamGame, NewJam, Results, Votes } from './schemas.ts'
 
-type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'games' | 'identity' | 'rooms'>
+declare module '../../core/events.ts' {
+  interface DomainEvents {
+    /** A jam was begun, or the organiser changed it. */
+    'jam.changed': { jamId: string }
+  }
+}
+
+type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'games' | 'identity' | 'rooms'>
 
 /** An entry with the additional data of pages. */
 export interface Entry extends JamEntry {
@@ -35,20 +46,11 @@ const CATEGORIES = ['Overall', 'Fun', 'Looks']
 /** The cache time of room lists, which other nodes provide too and many viewers request. */
 const ROOMS_MS = 2000
 
+/** The maximum number of former jams in a list. */
+const FORMER_JAMS = 100
+
 /** Joins names: `A`, `A and B`, `A, B, and C`. */
 const allOf = new Intl.ListFormat('en-GB')
-
-type StateKey = 'title' | 'theme' | 'categories' | 'submissionsOpen' | 'votingOpen' | 'revealed'
-
-/** Returns the state of a jam that the audit log records. */
-const stateOf = ({ title, theme, categories, submissionsOpen, votingOpen, revealed }: Pick<JamRow, StateKey>) => ({
-  title,
-  theme,
-  submissionsOpen,
-  votingOpen,
-  revealed,
-  categories: JSON.stringify(categories),
-})
 
 /** The jam: its games, votes and results. There is one at a time, and a new one replaces the last. */
 export class Jams {
@@ -67,7 +69,7 @@ export class Jams {
   }
 
   /** Starts a jam with open submissions. The former jam ends, also one from a time when the clock was ahead. */
-  async create({ title, theme = '', categories = CATEGORIES }: NewJam, by = PROGRAM): Promise<Jam> {
+  async create({ title, theme = '', categories = CATEGORIES, deadline = null }: NewJam, by = PROGRAM): Promise<Jam> {
     const { db, clock } = this.#parts
     const createdAt = clock.now()
     const fields = {
@@ -77,10 +79,11 @@ export class Jams {
       submissionsOpen: true,
       votingOpen: false,
       revealed: 0,
+      deadline: instantOf(deadline),
       createdAt,
       updatedAt: createdAt,
     }
-    return db.transaction(async (em) => {
+    const jam = await db.transaction(async (em) => {
       const former = await currentRow(em, LockMode.PESSIMISTIC_WRITE)
       const earliest = former ? timeOfId(former.id).getTime() + 1 : 0
       const row = { ...fields, id: newId('jam', new Date(Math.max(createdAt.getTime(), earliest))) }
@@ -89,25 +92,30 @@ export class Jams {
       await recordAction(em, clock, { by, action: 'jam.begin', target, after: stateOf(row) })
       return toJam(row)
     })
+    await this.#parts.events.emit('jam.changed', { jamId: jam.id })
+    return jam
   }
 
   /**
-   * Changes the current jam.
+   * Changes the current jam. The vote ends submissions whose announced end has passed.
    *
-   * @throws NotFound without one
+   * @throws NotFound without one; InvalidRequest
    * @throws StillVoting, ResultsShown: voting and results exclude each other
    * @throws CategoriesFixed once somebody has voted
    */
   async change(changes: JamChanges, by = PROGRAM): Promise<Jam> {
     const { db, clock } = this.#parts
     const steps = changes.revealed ? await this.#steps() : 0
-    return db.transaction(async (em) => {
+    const jam = await db.transaction(async (em) => {
       const row = await mustBeOn(em, LockMode.PESSIMISTIC_WRITE)
       const before = stateOf(row)
-      const { title, theme, categories, submissionsOpen, votingOpen, revealed } = changes
+      const { title, theme, categories, submissionsOpen, votingOpen, revealed, deadline } = changes
       if (title !== undefined) row.title = visibleText(title)
       if (theme !== undefined) row.theme = theme.trim()
       if (categories !== undefined) await this.#setCategories(em, row, categories)
+      if (deadline !== undefined) row.deadline = instantOf(deadline)
+      // Late games are taken until the vote.
+      if (votingOpen && row.deadline && row.deadline <= clock.now()) row.submissionsOpen = false
       if (submissionsOpen !== undefined) row.submissionsOpen = submissionsOpen
       if (votingOpen !== undefined) row.votingOpen = votingOpen
       if (revealed !== undefined) row.revealed = Math.min(revealed, steps)
@@ -118,6 +126,8 @@ export class Jams {
       await recordAction(em, clock, { by, action: 'jam.change', target, before, after: stateOf(row) })
       return toJam(row)
     })
+    await this.#parts.events.emit('jam.changed', { jamId: jam.id })
+    return jam
   }
 
   async #setCategories(em: SqlEntityManager, row: JamRow, names: string[]): Promise<void> {
@@ -150,7 +160,7 @@ export class Jams {
    * Withdraws a game with its votes. Its maker may do so while submissions are open and nobody has voted, the organiser
    * always.
    *
-   * @throws NotFound when it does not take part, or is another's; SubmissionsClosed; EntriesFixed
+   * @throws EntryGone when it does not take part; NotFound when it is another's; SubmissionsClosed; EntriesFixed
    */
   async withdraw(playerId: string, gameIdOrSlug: string, { organiser }: { organiser: boolean }): Promise<void> {
     const { db, clock, games } = this.#parts
@@ -166,7 +176,7 @@ export class Jams {
         if (isFixed) throw new EntriesFixed()
       }
       const entry = { jamId: jam.id, gameId: game.id }
-      if ((await em.nativeDelete(JamEntryRow, entry)) === 0) throw new NotFound('entry')
+      if ((await em.nativeDelete(JamEntryRow, entry)) === 0) throw new EntryGone()
       await em.nativeDelete(JamVoteRow, entry)
       if (isMaker) return
       const by = { id: playerId, role: 'admin' } as const
@@ -177,28 +187,31 @@ export class Jams {
   /**
    * Votes for a game in a category, or, with null, withdraws the vote. A vote can be changed until voting closes.
    *
-   * @throws NotFound for a category or a game that is not part of the jam, or is not shown; OwnGame; VotingClosed
+   * @param jamId the jam of the form, when it may be another than the current one
+   * @throws CategoryGone; EntryGone for a game that is not part of the jam, or is not shown; JamOver; OwnGame; VotingClosed
    */
-  async vote(voterId: string, choices: Record<string, string | null>): Promise<void> {
+  async vote(voterId: string, choices: Record<string, string | null>, jamId?: string): Promise<void> {
     const { db, clock, games } = this.#parts
     const ids = Object.values(choices).filter((id) => id !== null)
-    const chosen = new Map((await Promise.all(ids.map((id) => games.get(id)))).map((game, at) => [ids[at], game]))
+    const found = await Promise.all(ids.map((id) => games.get(id).catch(goneOf)))
+    const chosen = new Map(found.map((game, at) => [ids[at], game]))
     await db.transaction(async (em) => {
       // The lock orders votes and the end of voting.
       const jam = await mustBeOn(em, LockMode.PESSIMISTIC_READ)
+      if (jamId !== undefined && jam.id !== jamId) throw new JamOver()
       if (!jam.votingOpen) throw new VotingClosed()
       const gameIds = [...chosen.values()].map(idOf)
       const taking = await em.find(JamEntryRow, { jamId: jam.id, gameId: { $in: gameIds } })
       const shown = await games.shownIn(em, gameIds)
       for (const [categoryId, choice] of Object.entries(choices)) {
-        if (!jam.categories.some(({ id }) => id === categoryId)) throw new NotFound('category')
+        if (!jam.categories.some(({ id }) => id === categoryId)) throw new CategoryGone()
         const vote = { jamId: jam.id, categoryId, voterId }
         const game = choice === null ? undefined : chosen.get(choice)
         if (!game) {
           await em.nativeDelete(JamVoteRow, vote)
           continue
         }
-        if (!shown.has(game.id) || !taking.some(({ gameId }) => gameId === game.id)) throw new NotFound('entry')
+        if (!shown.has(game.id) || !taking.some(({ gameId }) => gameId === game.id)) throw new EntryGone()
         if (games.may(voterId, game, 'make')) throw new OwnGame()
         await em.upsert(JamVoteRow, { ...vote, gameId: game.id, castAt: clock.now() })
       }
@@ -269,9 +282,26 @@ export class Jams {
     return entries.filter((entry) => entry !== null).toSorted((a, b) => b.players - a.players)
   }
 
-  /** Returns the revealed results. @throws NotFound without a jam */
-  async results(): Promise<Results> {
-    const { jam, ranked } = await this.#ranked()
+  async hasFormer(): Promise<boolean> {
+    return (await this.#parts.db.em().count(JamRow)) > 1
+  }
+
+  /** Lists the jams before the current one, the newest first. */
+  async former(): Promise<FormerJam[]> {
+    const { db } = this.#parts
+    const rows = await db.em().find(JamRow, {}, { orderBy: { id: 'desc' }, offset: 1, limit: FORMER_JAMS })
+    if (rows.length === 0) return []
+    const counts = await db.query<{ jam_id: string; games: number }>(
+      `select jam_id, count(*) as games from jam_entries where jam_id in (${rows.map(() => '?').join()}) group by jam_id`,
+      rows.map(({ id }) => id),
+    )
+    const games = new Map(counts.map((row) => [row.jam_id, Number(row.games)]))
+    return rows.map((row) => ({ ...toJam(row), games: games.get(row.id) ?? 0 }))
+  }
+
+  /** Returns the revealed results of the current or a former jam. @throws NotFound without one */
+  async results(jamId?: string): Promise<Results> {
+    const { jam, ranked } = await this.#ranked(jamId)
     const steps = stepCount(ranked)
     // There may be fewer steps than were revealed, when a game has gone with its votes.
     const revealed = Math.min(jam.revealed, steps)
@@ -283,8 +313,9 @@ export class Jams {
     return stepCount((await this.#ranked()).ranked)
   }
 
-  async #ranked() {
-    const jam = await this.current()
+  async #ranked(jamId?: string) {
+    const row = jamId === undefined ? null : await this.#parts.db.em().findOne(JamRow, { id: jamId })
+    const jam = jamId === undefined ? await this.current() : row && toJam(row)
     if (!jam) throw new NotFound('jam')
     const rows = await this.#parts.db.query<{ category_id: string; game_id: string; votes: number }>(
       'select category_id, game_id, count(*) as votes from jam_votes where jam_id = ? group by category_id, game_id',
@@ -317,6 +348,11 @@ export class Jams {
 
 const idOf = ({ id }: Game): string => id
 
+/** A game that was deleted has left the jam. */
+function goneOf(error: unknown): never {
+  throw error instanceof NotFound ? new EntryGone() : error
+}
+
 type RowLock = LockMode.NONE | LockMode.PESSIMISTIC_READ | LockMode.PESSIMISTIC_WRITE
 
 const currentRow = (em: SqlEntityManager, lockMode: RowLock = LockMode.NONE): Promise<JamRow | null> =>
@@ -327,24 +363,4 @@ async function mustBeOn(em: SqlEntityManager, lockMode: RowLock = LockMode.PESSI
   const row = await currentRow(em, lockMode)
   if (!row) throw new NotFound('jam')
   return row
-}
-
-/** Derives category ids from names. Of two with the same id the first is used. */
-function categoriesOf(names: readonly string[]): Category[] {
-  const byId = new Map<string, Category>()
-  for (const [index, name] of names.map(visibleText).entries()) {
-    const plain = name.normalize('NFKD').toLowerCase().replace(/\p{M}/gu, '')
-    const id =
-      plain
-        .replace(/[^a-z0-9]+/g, '-')
-        .replace(/^-+|-+$/g, '')
-        .slice(0, 32) || `category-${index + 1}`
-    if (!byId.has(id)) byId.set(id, { id, name })
-  }
-  return [...byId.values()]
-}
-
-function toJam(row: JamRow | Omit<JamRow, never>): Jam {
-  const { id, title, theme, categories, submissionsOpen, votingOpen, revealed, createdAt } = row
-  return { id, title, theme, categories, submissionsOpen, votingOpen, revealed, createdAt: createdAt.toISOString() }
 }

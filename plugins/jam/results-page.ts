@@ -1,24 +1,28 @@
 import { Button, type Content, Cover, Form, html, Row, type View } from '../../core/pages/index.ts'
+import { Deadline } from './deadline.ts'
 import type { CategoryResult, Jam, Place, Results } from './schemas.ts'
 
 interface ResultsProps {
   jam: Jam
+  now: Date
   results: Results
   isAdmin: boolean
 }
 
 /** The results for a projector, which the organiser reveals place by place. */
-export const ResultsPage = ({ jam, results, isAdmin }: ResultsProps): View => {
+export const ResultsPage = ({ jam, now: time, results, isAdmin }: ResultsProps): View => {
   const { categories } = results
   const begun = categories.filter(({ places, complete }) => places.length > 0 || complete)
   const now = begun.at(-1)
+  const isMade = !jam.submissionsOpen || jam.votingOpen || results.voters > 0
   return html`
     <div class="podium-page">
       <div data-live="results" aria-live="polite">
-        <header class="podium-head"><p class="podium-jam">${jam.title}</p><h1>${now ? now.name : 'The results'}</h1></header>
-        ${now ? podium(now) : waiting(jam, results)}
+        <header class="podium-head"><p class="podium-jam">${jam.title}</p><h1>${now?.name ?? (isMade ? 'The results' : jam.theme || 'Submissions are open')}</h1></header>
+        ${now ? podium(now) : isMade && waiting(jam, results)}
         ${begun.length > 1 && html`<section class="section winners"><h2>So far</h2><ul>${begun.slice(0, -1).map(winner)}</ul></section>`}
       </div>
+      <${Deadline} jam=${jam} now=${time} large />
       ${isAdmin && html`<${Steps} jam=${jam} results=${results} />`}
     </div>`
 }
@@ -26,10 +30,18 @@ export const ResultsPage = ({ jam, results, isAdmin }: ResultsProps): View => {
 const waiting = ({ votingOpen }: Jam, { voters }: Results): Content => html`
   <p class="podium-waiting">${votingOpen ? 'Voting is still open.' : 'In a moment.'} ${voters === 1 ? 'One player has' : `${voters} players have`} voted${votingOpen ? ' so far' : ''}.</p>`
 
-const podium = ({ places, complete }: CategoryResult): Content =>
+/** Renders the revealed places of a category. */
+export const podium = ({ places, complete }: CategoryResult): Content =>
   places.length === 0 && complete
     ? html`<p class="podium-waiting">Nobody voted here.</p>`
-    : html`<ol class="podium">${places.map(place)}</ol>`
+    : html`<ol class=${`podium ${sizeOf(places)}`}>${places.map(place)}</ol>`
+
+/** Games that share a place must fit on a projector too. */
+function sizeOf(places: readonly Place[]): 'few' | 'several' | 'many' {
+  const games = places.reduce((sum, { games }) => sum + games.length, 0)
+  if (games === places.length) return 'few'
+  return games <= 6 ? 'several' : 'many'
+}
 
 const place = ({ rank, votes, games }: Place): Content => html`
   <li class=${`podium-place place-${rank}`} value=${rank}>
@@ -52,7 +64,7 @@ const Steps = ({ jam, results }: { jam: Jam; results: Results }): View => {
   const to = (label: string, step: number, kind: 'act' | 'plain'): Content => html`
     <${Form} action="/jam/results"><input type="hidden" name="revealed" value=${step} /><${Button} kind=${kind}>${label}<//><//>`
   return html`
-    <div class="podium-steps">
+    <div class="podium-steps" data-live="steps">
       ${
         jam.votingOpen
           ? html`<p>Close the voting on <a href="/jam#organise">the jam's page</a> to begin.</p>`

@@ -8,6 +8,10 @@ const Title = Type.String({
   description: 'The title of the jam.',
 })
 const Theme = Type.String({ maxLength: 200, description: 'The subject of its games; may be empty.' })
+const Deadline = Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+  description:
+    'The announced end of submissions, by the clock of the server; null: none. Later games are marked as late, and submissions stay open until an administrator closes them, or opens voting after it.',
+})
 const CategoryNames = Type.Array(Type.String({ minLength: 1, maxLength: 60, pattern: VISIBLE_PATTERN }), {
   minItems: 1,
   maxItems: 8,
@@ -21,6 +25,7 @@ export const NewJam = Type.Object({
   title: Title,
   theme: Type.Optional(Theme),
   categories: Type.Optional(CategoryNames),
+  deadline: Type.Optional(Deadline),
 })
 export type NewJam = Static<typeof NewJam>
 
@@ -29,6 +34,7 @@ export const JamChanges = Type.Partial(
     title: Title,
     theme: Theme,
     categories: CategoryNames,
+    deadline: Deadline,
     submissionsOpen: Type.Boolean({ description: 'Whether makers may submit and withdraw games.' }),
     votingOpen: Type.Boolean({ description: 'Whether players may vote; results are hidden meanwhile.' }),
     revealed: Type.Integer({
@@ -71,9 +77,16 @@ export const Jam = Type.Object({
   submissionsOpen: Type.Boolean(),
   votingOpen: Type.Boolean(),
   revealed: Type.Integer(),
+  deadline: Deadline,
   createdAt: Type.String({ format: 'date-time' }),
 })
 export type Jam = Static<typeof Jam>
+
+/** A jam before the current one. */
+export interface FormerJam extends Jam {
+  /** The number of games that took part. */
+  games: number
+}
 
 export const JamAnswer = Type.Object({
   ...Jam.properties,

@@ -29,7 +29,8 @@ export async function openJamShowcase(t: Pick<Test, 'teardown'>, stage: Stage): 
   const maker = await platform.signUp({ name: 'Ada-Marie von und zu Hohenstein-Württemberg' })
   const guest = new Client(platform.app)
   await guest.post('/api/auth/guest', { name: 'Gus' })
-  const jam = { title: 'Yard jam', theme: 'Two is company', categories: CATEGORIES }
+  const deadline = new Date(platform.clock.now().getTime() + 172_800_000).toISOString()
+  const jam = { title: 'Yard jam', theme: 'Two is company', categories: CATEGORIES, deadline }
   await host.post('/api/jam', jam)
   if (stage === 'begun') return { platform, host, maker, guest }
 
@@ -66,7 +67,7 @@ export const jamPagesOf = (stage: Stage): Record<'stranger' | 'guest' | 'maker' 
         host: ['/jam', '/jam/results', '/join'],
       }
     : {
-        stranger: ['/jam', '/jam/results', '/join', '/join/certificate'],
+        stranger: ['/jam', '/jam/results', '/jam/past', '/join', '/join/certificate'],
         guest: ['/jam'],
         maker: ['/jam'],
         host: ['/jam', '/jam/results'],

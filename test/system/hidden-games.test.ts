@@ -101,6 +101,7 @@ async function addressesOf({ app, platform, game, deployId, picture, owner, remi
       (query) => `/api/catalog/games${query}`,
     ),
     '/players/:id': [`/players/${owner.id}`],
+    '/jam/past/:jamId': [`/jam/past/${(await app.jams.current())?.id}`],
     '/games/:slug': [`/games/${SLUG}`, `/games/${game.id}`, `/games/${remixed}`, FORMER],
     '/oauth/authorize': [
       `/oauth/authorize?client_id=${game.clientId}&redirect_uri=${redirect}&response_type=code&prompt=consent&${challenge}`,
@@ -172,7 +173,17 @@ const WAYS: Record<string, { begin(world: World): Promise<unknown>; end(world: W
 }
 
 /** Where a public game is shown, so that the walk is known to find it. */
-const SHOWN_ON = ['/', '/catalog', '/feed.xml', '/sitemaps/:name/:part', '/jam', '/jam/results', '/games/:slug', '/*']
+const SHOWN_ON = [
+  '/',
+  '/catalog',
+  '/feed.xml',
+  '/sitemaps/:name/:part',
+  '/jam',
+  '/jam/results',
+  '/jam/past/:jamId',
+  '/games/:slug',
+  '/*',
+]
 const SHOWN_BY = ['/api/catalog/games', '/api/jam', '/api/jam/results', '/games/:slug/card.png', '/media/:gameId/:file']
 const SHOWN_IN = ['/players/:id', '/games/:slug/boards/:board', '/api/games/:id/boards/:boardId/scores']
 

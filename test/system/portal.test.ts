@@ -165,6 +165,8 @@ t.test('what is certain shows at once, and goes back when the server refuses', a
   t.strictSame(await votes(), {}, 'said before the server has received of it')
   held()
   await arrives('a choice counts without a button', async () => (await votes()).fun === game.id)
+  // Without the focus the page would load again, since voting has closed.
+  await choice.focus()
   await host.patch('/api/jam', { votingOpen: false })
   await choice.selectOption('')
   await page.getByRole('alert').getByText('Voting is closed by now').waitFor()

@@ -57,6 +57,9 @@ POST   /jam                                      portal  session page
 POST   /jam/settings                             portal  session page
 POST   /jam/switch                               portal  session page
 GET    /jam/results                              portal  optional page
+GET    /jam/past                                 portal  optional page
+GET    /jam/past/:jamId                          portal  optional page
+GET    /live/jam                                 portal  none
 POST   /jam/results                              portal  session page
 POST   /jam/entries                              portal  session page
 POST   /jam/entries/withdraw                     portal  session page
@@ -655,6 +658,7 @@ async function settle(t: Test) {
     mediaId: 'med_nowhere',
     invitationId: 'inv_nowhere',
     categoryId: 'overall',
+    jamId: 'jam_nowhere',
     gameId: game.id,
     key: 'x'.repeat(22),
     preset: 'walk',

@@ -58,7 +58,9 @@ async function send(name: string, line: Line, { form, action, body }: Sent): Pro
       '.flash .notice.error .notice-body, .form-errors .notice-body, .error-page .lede',
     )
     const gone = answer.status === 404 || answer.status === 410
-    why = gone ? 'It no longer exists.' : refusal?.textContent?.trim() || 'The server refused. Nothing was changed.'
+    why = gone
+      ? 'This no longer exists, so nothing was changed. Reload the page.'
+      : refusal?.textContent?.trim() || 'The server refused. Nothing was changed.'
     if (answer.ok && !refusal) page = answered
   } catch {}
   if (!page) {

@@ -69,6 +69,48 @@ t.test('makers submit games of their own that can be played, while submissions a
   t.strictSame(code(await ada.post('/api/jam/entries', { gameId: pong.id })), [409, 'submissions_closed'])
 })
 
+t.test('the announced end of submissions marks later games as late, until the vote', async (t) => {
+  const { platform, organiser, ada, ben, pong, snake } = await begin(t)
+  const end = new Date(platform.clock.now().getTime() + 7_200_000).toISOString()
+  t.notMatch((await ada.get('/jam')).text, /left to submit/)
+  t.match(await organiser.patch('/api/jam', { deadline: end }), { status: 200, body: { deadline: end } })
+  t.match((await platform.stranger.get('/api/jam')).body, { deadline: end })
+  for (const path of ['/jam', '/jam/results'])
+    t.match((await ada.get(path)).text, /data-left="7200000">2 h 0 min<.*left to submit/s, path)
+  await ada.post('/api/jam/entries', { gameId: pong.id })
+  platform.clock.advance(7_200_001)
+  for (const path of ['/jam', '/jam/results']) t.match((await ada.get(path)).text, /Time is up\./, path)
+  t.equal((await ben.post('/api/jam/entries', { gameId: snake.id })).status, 204, 'nothing closes by itself')
+  t.match((await organiser.get('/jam')).text, /Submitted.*>Snake<(?:(?!<tr).)*>late<.*>Pong<(?:(?!>late<).)*$/s)
+  t.notMatch((await ben.get('/jam')).text, />late</)
+
+  t.match((await organiser.patch('/api/jam', { votingOpen: true })).body, { submissionsOpen: false })
+  t.strictSame(code(await ben.post('/api/jam/entries', { gameId: snake.id })), [409, 'submissions_closed'])
+  t.match((await organiser.patch('/api/jam', { submissionsOpen: true })).body, { submissionsOpen: true }, 'if wanted')
+  t.match((await organiser.patch('/api/jam', { deadline: null, votingOpen: false })).body, { deadline: null })
+  t.match((await organiser.patch('/api/jam', { votingOpen: true })).body, { submissionsOpen: true })
+  for (const deadline of ['tomorrow', '2026-12-31T23:59:60Z', '0001-01-01T00:00:00Z'])
+    t.strictSame(code(await organiser.patch('/api/jam', { deadline })), [400, 'invalid_request'], deadline)
+})
+
+t.test(
+  'the form of the settings takes the end of submissions in UTC, and keeps it where it has no such field',
+  async (t) => {
+    const { platform, organiser } = await begin(t)
+    const settings = { title: 'Yard jam', theme: '', categories: 'Fun' }
+    const save = (deadline: Record<string, string>) => organiser.submit('/jam/settings', { ...settings, ...deadline })
+    const stored = async () => (await platform.stranger.get('/api/jam')).body.deadline
+    await save({ deadline: '2026-11-23T18:30' })
+    t.equal(await stored(), '2026-11-23T18:30:00.000Z')
+    t.match((await organiser.get('/jam')).text, 'value="2026-11-23T18:30"')
+    await save({})
+    t.equal(await stored(), '2026-11-23T18:30:00.000Z')
+    t.match(await save({ deadline: '2026-99-99T99:99' }), { status: 400, text: /Enter a day and a time/ })
+    await save({ deadline: '' })
+    t.equal(await stored(), null)
+  },
+)
+
 t.test('only an administrator organises', async (t) => {
   const { ada, platform } = await begin(t)
   t.strictSame(code(await ada.post('/api/jam', { title: 'Mine' })), [403, 'forbidden'])
@@ -318,4 +360,57 @@ t.test('nobody votes for a game that is suspended, private or deleted since it w
   t.equal(await vote(), 404)
   await app.games.update(ada.id, pong.id, { visibility: 'public' })
   t.equal(await vote(), 200)
+})
+
+t.test('the revealed results of former jams stay, and nothing else of them', async (t) => {
+  const { platform, organiser, ada, ben, pong, snake } = await begin(t)
+  const { stranger } = platform
+  t.notMatch((await stranger.get('/jam')).text, '/jam/past')
+  t.match((await stranger.get('/jam/past')).text, /No former jams/)
+  await ada.post('/api/jam/entries', { gameId: pong.id })
+  await ben.post('/api/jam/entries', { gameId: snake.id })
+  const { id } = (await organiser.patch('/api/jam', { votingOpen: true })).body
+  for (const category of ['fun', 'looks']) {
+    await ada.put(`/api/jam/votes/${category}`, { gameId: snake.id })
+    await ben.put(`/api/jam/votes/${category}`, { gameId: pong.id })
+  }
+  await ada.put('/api/jam/votes/looks', { gameId: snake.id })
+  await organiser.patch('/api/jam', { votingOpen: false })
+  await organiser.patch('/api/jam', { revealed: 1 })
+  await organiser.post('/api/jam', { title: 'Second jam' })
+  t.match((await stranger.get('/jam')).text, 'href="/jam/past"')
+  const list = (await stranger.get('/jam/past')).text
+  t.match(list, new RegExp(`href="/jam/past/${id}">Yard jam</a>.*Fences.*>2<`, 's'))
+  t.notMatch(list, /Second jam/)
+  const page = (await stranger.get(`/jam/past/${id}`)).text
+  t.match(page, /2 players voted.*<h2>Fun.*Pong.*Snake/s)
+  t.notMatch(page, /<h2>Looks/, 'what was not revealed')
+  await platform.app.games.suspensions.suspend(pong.id, 'because')
+  t.notMatch((await stranger.get(`/jam/past/${id}`)).text, /Pong/)
+  t.equal((await stranger.get('/jam/past/jam_none')).status, 404)
+  t.match((await stranger.get('/jam/results')).text, /Second jam/)
+})
+
+t.test('a vote that comes too late says what is gone, and what to do', async (t) => {
+  const { platform, organiser, ada, ben, pong, snake } = await begin(t)
+  await ada.post('/api/jam/entries', { gameId: pong.id })
+  await ben.post('/api/jam/entries', { gameId: snake.id })
+  const { id } = (await organiser.patch('/api/jam', { votingOpen: true })).body
+  const voter = await guest(platform, 'Gus')
+  t.match((await voter.get('/jam')).text, `name="_jam" value="${id}"`)
+  const refusal = async (fields: Record<string, string>, from: Client = voter, path = '/jam/votes') => {
+    const { status, headers } = await from.submit(path, fields)
+    t.equal(status, 303)
+    return (await from.get(String(headers.location))).text
+  }
+  await organiser.delete(`/api/jam/entries/${snake.id}`)
+  const isGone = /notice error.*That game is no longer in the jam.*Reload the page/s
+  t.match(await refusal({ _jam: id, fun: snake.id }), isGone, 'withdrawn')
+  t.match(await refusal({ gameId: snake.id }, organiser, '/jam/entries/withdraw'), isGone, 'withdrawn twice')
+  await platform.app.games.remove(ada.id, pong.id)
+  t.match(await refusal({ _jam: id, fun: pong.id }), isGone, 'deleted')
+  t.match(await refusal({ _jam: id, sound: '' }), /notice error.*The categories have changed/s)
+  await organiser.post('/api/jam', { title: 'Next', categories: ['Fun'] })
+  await organiser.patch('/api/jam', { votingOpen: true })
+  t.match(await refusal({ _jam: id, fun: '' }), /notice error.*That jam has ended/s)
 })

@@ -378,6 +378,7 @@ GET    /live/games                                     200  401  200  200  200  
 GET    /live/games/:slug                               200  401  404  404  404  404  404  200  404  404
 GET    /live/games/:slug/code                          200  401  404  404  404  404  404  200  404  404
 GET    /live/games/:slug/rooms                         200  401  404  404  404  404  404  200  404  404
+GET    /live/jam                                       200  200  200  200  200  200  200  200  200  200
 
 # Pages: assets, jobs, credits, the jam
 GET    /assets                                         200  200  200  200  200  200  200  200  200  200
@@ -409,6 +410,8 @@ POST   /jam                                            403  303  403  403  403  
 POST   /jam/entries                                    400  303  400  400  400  400  400  400  400  400
 POST   /jam/entries/withdraw                           400  303  400  400  400  400  400  400  400  400
 GET    /jam/results                                    303  303  303  303  303  303  303  303  303  303
+GET    /jam/past                                       200  200  200  200  200  200  200  200  200  200
+GET    /jam/past/:jamId                                404  404  404  404  404  404  404  404  404  404
 POST   /jam/results                                    403  303  403  403  403  403  400  403  403  403
 POST   /jam/settings                                   403  303  403  403  403  403  400  403  403  403
 POST   /jam/switch                                     403  303  403  403  403  403  400  403  403  403

@@ -325,6 +325,7 @@ export function parametersOf(owner: Owner, path: string): Record<string, string>
     mediaId: 'med_nowhere',
     invitationId: 'inv_nowhere',
     categoryId: 'overall',
+    jamId: 'jam_nowhere',
     preset: 'walk',
     purchaseId: 'pur_nowhere',
     name: 'model.glb',
