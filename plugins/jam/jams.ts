@@ -6,7 +6,7 @@ import { TtlCache } from '../../core/data/ttl-cache.ts'
 import { NotFound } from '../../core/errors.ts'
 import { newId, randomText, timeOfId } from '../../core/ids.ts'
 import { visibleText } from '../../core/visible-text.ts'
-import type { Game } from '../games/index.ts'
+import { type Game, ownerAndMakersOf } from '../games/index.ts'
 import type { RoomInfo } from '../multiplayer/index.ts'
 import { JamEntryRow, JamRow, JamVoteRow } from './entities.ts'
 import {
@@ -117,6 +117,7 @@ export class Jams {
       // Late games are taken until the vote.
       if (votingOpen && row.deadline && row.deadline <= clock.now()) row.submissionsOpen = false
       if (submissionsOpen !== undefined) row.submissionsOpen = submissionsOpen
+      if (row.votingOpen && votingOpen === false) await this.#deleteVotesOfMakers(em, row.id)
       if (votingOpen !== undefined) row.votingOpen = votingOpen
       if (revealed !== undefined) row.revealed = Math.min(revealed, steps)
       if (row.votingOpen && row.revealed > 0) throw revealed ? new StillVoting() : new ResultsShown()
@@ -128,6 +129,13 @@ export class Jams {
     })
     await this.#parts.events.emit('jam.changed', { jamId: jam.id })
     return jam
+  }
+
+  /** Deletes votes for a game by those who have become makers of it since. They were refused a vote otherwise. */
+  async #deleteVotesOfMakers(em: SqlEntityManager, jamId: string): Promise<void> {
+    for (const { gameId } of await em.find(JamEntryRow, { jamId }, { fields: ['gameId'] })) {
+      await em.nativeDelete(JamVoteRow, { jamId, gameId, voterId: { $in: await ownerAndMakersOf(em, gameId) } })
+    }
   }
 
   async #setCategories(em: SqlEntityManager, row: JamRow, names: string[]): Promise<void> {

@@ -111,7 +111,7 @@ t.test('small faults are mended when the maker says so, and the answer says what
   const refused = await upload(faulty, { title: 'Sheet' })
   t.match(refused, { status: 400, body: { error: { code: 'invalid_model', message: /has \d+\. .*repair=true/ } } })
   const unit = await upload(faulty.subarray(0, -8), { title: 'Sheet' })
-  t.match(unit, { status: 400, body: { error: { message: /2 errors: .* repair=true/ } } }, 'both say how')
+  t.match(unit, { status: 400, body: { error: { message: /2 errors: .*repair=true/ } } }, 'both say how')
   const mended = await upload(faulty, { title: 'Sheet', repair: 'true', visibility: 'public' })
   t.match(mended, {
     status: 201,

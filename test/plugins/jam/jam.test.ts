@@ -196,6 +196,25 @@ t.test('votes go with their voter, and with the game', async (t) => {
   t.strictSame((await ben.get('/api/jam')).body.entries, [])
 })
 
+t.test('a vote for a game whose team its voter has joined meanwhile does not count', async (t) => {
+  const { platform, organiser, ada, ben, pong, snake } = await begin(t)
+  const cleo = await platform.signUp({ name: 'Cleo' })
+  await ada.post('/api/jam/entries', { gameId: pong.id })
+  await ben.post('/api/jam/entries', { gameId: snake.id })
+  await organiser.patch('/api/jam', { votingOpen: true })
+  for (const voter of [ben, cleo]) await voter.put('/api/jam/votes/fun', { gameId: pong.id })
+  await cleo.put('/api/jam/votes/looks', { gameId: snake.id })
+  const { url } = (await ada.post(`/api/games/${pong.id}/invitations`, { role: 'maker' })).body
+  t.equal((await ben.submit(new URL(url).pathname, {})).status, 303)
+  await organiser.patch('/api/jam', { votingOpen: false })
+  await organiser.patch('/api/jam', { revealed: 9 })
+  const { categories } = (await cleo.get('/api/jam/results')).body
+  t.match(
+    categories.map(({ places }: { places: { votes: number; games: { title: string }[] }[] }) => places),
+    [[{ votes: 1, games: [{ title: 'Pong' }] }], [{ votes: 1, games: [{ title: 'Snake' }] }]],
+  )
+})
+
 t.test('a result stays when accounts of voters end after the voting, without their ids', async (t) => {
   const { platform, organiser, ada, ben, pong, snake } = await begin(t)
   const { app, stranger } = platform
