@@ -115,8 +115,8 @@ export class Approvals {
   async approve(id: string, by = PROGRAM): Promise<void> {
     const game = await this.#parts.db.transaction(async (em) => {
       const game = await this.#find(em, id)
-      if (game.suspendedAt) throw new SuspendedMeanwhile()
       mustBeImpartial(by, [game.ownerId, ...(await makerIdsOf(em, id))])
+      if (game.suspendedAt) throw new SuspendedMeanwhile()
       await this.#publish(em, game, by)
       await this.#parts.tell?.(
         em,

@@ -100,7 +100,7 @@ async function everyRole(t: Test, platform: Platform) {
   })
   t.match((await program.get('/api/games')).body.games, [{ role: 'maker', makers: [{}, {}] }])
   t.equal((await tester.get('/games/secret')).status, 200)
-  const list = /Games that you test[^]*<a href="\/games\/secret"/
+  const list = /Games that you test[\s\S]*<a href="\/games\/secret"/
   t.match((await tester.get('/games')).text, list, 'a tester finds it again')
   t.notMatch((await maker.get('/games')).text, list)
   t.equal((await tester.submit('/games/secret/team/remove', { member: tester.id })).status, 303)
