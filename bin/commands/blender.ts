@@ -74,7 +74,7 @@ Examples:
   withWork(blender.command('revise'))
     .summary('go on from a completed job')
     .description('Revises, renders, inspects or exports the result of a completed job, in a new job.')
-    .argument('<job>', 'its id')
+    .argument('<job>', 'its id, or that of a generation')
     .addOption(
       new Option('--action <action>', 'what to do')
         .choices(['revise', 'render', 'inspect', 'export'])
@@ -85,12 +85,12 @@ Examples:
 
   withClientOptions(blender.command('cancel'))
     .summary('stop a job')
-    .argument('<job>', 'its id')
+    .argument('<job>', 'its id, or that of a generation')
     .action((job, options) => run(options, (client) => cancel(client, job)))
 
   withClientOptions(blender.command('artifacts'))
     .summary('list or download the results of a job')
-    .argument('<job>', 'its id')
+    .argument('<job>', 'its id, or that of a generation')
     .argument('[name]', 'model.glb, preview.png, inspection.json or scene.blend')
     .option('-o, --output <file>', 'where to; a folder, or - for standard output')
     .option('--all <folder>', 'download all of them into a folder')
@@ -259,8 +259,24 @@ async function watch(client: Client, id: string): Promise<void> {
   client.terminal.result(job, () => `${finished(job)}\nNext: gameyard blender artifacts ${id} --all .`)
 }
 
-async function revise(client: Client, id: string, options: ReviseOptions): Promise<void> {
+/** Returns the id of a job, also for the id of the generation that it works for. @throws CliError when it has none yet */
+async function jobIdOf({ api, origin }: Place, id: string): Promise<string> {
+  if (!id.startsWith('gen_')) return id
+  const [{ GENERATIONS }, { CliError }] = await Promise.all([
+    import('../../clients/cli/blender.ts'),
+    import('../../clients/cli/errors.ts'),
+  ])
+  const { jobId } = await api.get<Generation>(`${GENERATIONS}/${encodeURIComponent(id)}`, { origin })
+  if (jobId !== null) return jobId
+  throw new CliError(`${id} has no job yet: its script is being written.`, {
+    code: 'no_job_yet',
+    hint: `Follow it: gameyard blender watch ${id}`,
+  })
+}
+
+async function revise(client: Client, named: string, options: ReviseOptions): Promise<void> {
   const [place, { JOBS }] = await Promise.all([studio(client), import('../../clients/cli/blender.ts')])
+  const id = await jobIdOf(place, named)
   const { action, name } = options
   const body = { action, ...(name === undefined ? {} : { name }), ...(await workOf(options)) }
   const queued = await place.api.post<Job>(`${JOBS}/${encodeURIComponent(id)}/actions`, body, { origin: place.origin })
@@ -271,26 +287,29 @@ async function revise(client: Client, id: string, options: ReviseOptions): Promi
   client.terminal.result(job, () => finished(job))
 }
 
-async function cancel(client: Client, id: string): Promise<void> {
-  const [{ api, origin }, { JOBS }] = await Promise.all([studio(client), import('../../clients/cli/blender.ts')])
+async function cancel(client: Client, named: string): Promise<void> {
+  const [place, { JOBS }] = await Promise.all([studio(client), import('../../clients/cli/blender.ts')])
+  const { api, origin } = place
+  const id = await jobIdOf(place, named)
   const job = await api.post<Job>(`${JOBS}/${encodeURIComponent(id)}/cancel`, undefined, { origin, repeatable: true })
   client.terminal.result(job, () => `The job ${id} is ${job.status}.`)
 }
 
 async function artifacts(
   client: Client,
-  id: string,
+  named: string,
   name: string | undefined,
   { output, all }: { output?: string; all?: string },
 ): Promise<void> {
   const { terminal } = client
-  const [{ api, origin }, { JOBS }, { formatBytes }, { save }] = await Promise.all([
+  const [place, { JOBS }, { formatBytes }, { save }] = await Promise.all([
     studio(client),
     import('../../clients/cli/blender.ts'),
     import('../../clients/cli/terminal.ts'),
     import('../../clients/cli/download.ts'),
   ])
-  const path = `${JOBS}/${encodeURIComponent(id)}/artifacts`
+  const { api, origin } = place
+  const path = `${JOBS}/${encodeURIComponent(await jobIdOf(place, named))}/artifacts`
   const fetchOne = async (artifact: string, to: string | undefined) =>
     save(await api.ask('GET', `${path}/${encodeURIComponent(artifact)}`, { origin }), { to, name: artifact })
   if (name !== undefined) {

@@ -89,7 +89,7 @@ function placesOf({ dataDir, database, storage }: LoadedConfig['config']): strin
 
 /** What a platform may have had that is in no backup. */
 const NOT_RESTORED =
-  'Not in a backup: the rest of the configuration (mail, sign-in providers, payments, AI, limits), certificates and DNS records. gameyard doctor names what is missing.'
+  'Not in a backup: the rest of the configuration (who may sign up and publish, mail, sign-in providers, payments, AI, limits, scheduled backups), certificates and DNS records. Look through it before the first start.'
 
 /** Returns the new addresses as configuration overrides of the command line. */
 function addressesOf(url: string | undefined, games: string | undefined): Override[] {

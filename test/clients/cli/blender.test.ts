@@ -114,8 +114,9 @@ inFull(t)?.test('a name becomes a figure that walks, without leaving the termina
     '-',
     '--json',
   )
-  const { jobId } = JSON.parse(slow.stdout)
-  t.match(await mine.gameyard('blender', 'cancel', jobId), { code: 0, stdout: `The job ${jobId} is cancelled.\n` })
+  const { id: made, jobId } = JSON.parse(slow.stdout)
+  t.match(made, /^gen_/)
+  t.match(await mine.gameyard('blender', 'cancel', made), { code: 0, stdout: `The job ${jobId} is cancelled.\n` })
   t.match(await mine.gameyard('blender', 'cancel', id), { code: 1, stderr: /completed/ })
 
   // The first script fails and the model corrects it, so the command must wait for the second job.
@@ -131,6 +132,7 @@ inFull(t)?.test('a name becomes a figure that walks, without leaving the termina
     rounds: 2,
     job: { status: 'completed', name: 'Small cone' },
   })
+  t.match(await mine.gameyard('blender', 'artifacts', generation), { code: 0, stdout: /model\.glb/ })
 })
 
 t.test('without Blender it says so, and what cannot be read is wrong usage', async (t) => {
