@@ -80,7 +80,7 @@ t.test('a rejection that is handled later in the same turn is no exception', asy
   t.same(lines, [])
 })
 
-t.test('an exception of an asynchronous open or restore ends the room', async (t) => {
+t.test('an exception of an asynchronous open ends the room', async (t) => {
   const { open, enter, lines } = startScripts(t)
   const hosted = await open(`export async function open(room) {
   await null
@@ -98,6 +98,16 @@ t.test('an exception of an asynchronous open or restore ends the room', async (t
   const ada = await enter(late)
   t.same(await ada.end(), { code: 4010, reason: 'room_failed' })
   t.match(lines.at(-1), { level: 'fatal', text: 'Error: too late', line: 3 })
+})
+
+t.test('a snapshot that is a promise is reported, since it would store nothing', async (t) => {
+  const { open, enter, lines } = startScripts(t)
+  const hosted = await open('export const snapshot = async () => ({ a: 1 })\nexport const message = () => {}')
+  const ada = await enter(hosted)
+  ada.send('go')
+  await until(() => lines.length > 0)
+  t.match(lines[0], { level: 'error', text: 'TypeError: snapshot returns JSON, and no promise.' })
+  t.equal(await hosted.script?.takeSnapshot(100), null)
 })
 
 t.test('twenty exceptions in a minute that no player causes end the room', async (t) => {

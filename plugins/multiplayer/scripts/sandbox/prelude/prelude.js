@@ -273,6 +273,7 @@
         if (handlers.snapshot === null) return
         const data = invoke(handlers.snapshot, [room])
         if (data === FAILED) return
+        if (data instanceof NativePromise) return report(new TypeError('snapshot returns JSON, and no promise.'), 'F')
         let text
         try {
           text = json(data)
