@@ -8,7 +8,7 @@ import type { Terminal } from './terminal.ts'
 export interface LogLine {
   id: string
   at: string
-  level: 'log' | 'error'
+  level: 'log' | 'error' | 'fatal'
   roomId: string
   deployId: string
   text: string
@@ -76,7 +76,7 @@ export function formatLine(terminal: Pick<Terminal, 'style'>, entry: LogLine): s
   const time = isToday ? at.toLocaleTimeString() : at.toLocaleString()
   const place = entry.line === null ? '' : style('dim', ` (line ${entry.line}, column ${entry.column ?? 1})`)
   const text = printable(entry.text).replaceAll('\n', '\n  ')
-  const shown = entry.level === 'error' ? style('red', text) : text
+  const shown = entry.level !== 'log' ? style('red', text) : text
   return `${style('dim', time)}  ${style('cyan', printable(entry.roomId))}  ${shown}${place}`
 }
 

@@ -31,7 +31,10 @@ export interface Player {
   readonly joinedAt: string
 }
 
-/** The recipients of a message: everyone (the default), or players, themselves or by id. */
+/**
+ * The recipients of a message: everyone (the default), or players, themselves or by id. Players who have left are skipped;
+ * an id that nobody ever had is an exception.
+ */
 export type Recipients = 'all' | Player | string | readonly (Player | string)[]
 
 /** The state that all players of the room see. Values are JSON. */
@@ -45,7 +48,10 @@ export interface State {
   delete(...keys: string[]): void
 }
 
-/** Saves of the players, the same that a game reads at `/__service/saves`. Promises reject with a `code`. */
+/**
+ * Saves of the players, the same that a game reads and writes at `/__service/saves`. A player can change them in the
+ * browser: trust nothing in them. Promises reject with a `code`; nothing is thrown.
+ */
 export interface Saves {
   /** Resolves to the value; without one to null or undefined. */
   // biome-ignore lint/suspicious/noExplicitAny: the value is what the game has stored
@@ -56,7 +62,7 @@ export interface Saves {
 /** A room. Everything that a script can do is here; it has no network, no files and no other clock. */
 export interface Room {
   readonly id: string
-  /** The players who are in the room, in the order in which they came. */
+  /** The players who are in the room, in the order in which they came. One whose `join` waits is not there yet. */
   readonly players: readonly Player[]
   readonly state: State
   /** Sends a message. `from` is null in the browser. */
@@ -77,9 +83,12 @@ export interface Room {
   after(ms: number, fn: () => void): () => void
   /** Calls a function again and again, at most 100 times a second. @returns a function that ends it */
   every(ms: number, fn: () => void): () => void
-  /** Writes a line to the game's log: `gameyard logs`, and the dashboard's tab Rooms. */
+  /** Writes a line to the game's log: `gameyard logs`, and the dashboard's tab Rooms. At most 20 lines in a call. */
   log(...values: unknown[]): void
-  /** Submits a score of a player to a board, also to one that accepts scores of servers only. */
+  /**
+   * Submits a score of a player to a board, also to one that accepts scores of servers only. The promise rejects with a
+   * `code`; nothing is thrown.
+   */
   score(board: string, player: Player | string, value: number, detail?: unknown): Promise<unknown>
   readonly saves: Saves
 }
@@ -94,18 +103,24 @@ export interface Settings {
   clientState?: boolean
   /** Whether messages of browsers also reach the others directly, as in a room without a script. Default: false */
   relay?: boolean
+  /** Whether `GET /mp/rooms` lists the rooms of this script. Default: true */
+  listed?: boolean
 }
 
 /** `export function open(room)`: called once, before anyone is in the room. An exception ends the room. */
-export type Open = (room: Room) => void
-/** `export function join(room, player)`: a returned text, or `false`, refuses the player. */
+export type Open = (room: Room) => void | Promise<void>
 // biome-ignore lint/suspicious/noConfusingVoidType: a function without a return statement is a valid `join`
-export type Join = (room: Room, player: Player) => undefined | boolean | string | void
+type Verdict = undefined | boolean | string | void
+/**
+ * `export function join(room, player)`: a returned text, or `false`, refuses the player. An asynchronous `join` decides
+ * within ten seconds, or the player is refused. Until then the player is not in `room.players`.
+ */
+export type Join = (room: Room, player: Player) => Verdict | Promise<Verdict>
 /** `export function message(room, player, type, data)`: a browser has sent a message. Trust nothing in `data`. */
 // biome-ignore lint/suspicious/noExplicitAny: the data is whatever a browser sends, and scripts read its fields
 export type Message = (room: Room, player: Player, type: string, data: any) => void | Promise<void>
 /** `export function binary(room, player, bytes)`: a browser has sent raw bytes. */
-export type Binary = (room: Room, player: Player, bytes: Uint8Array) => void
+export type Binary = (room: Room, player: Player, bytes: Uint8Array) => void | Promise<void>
 /** `export function tick(room, seconds)`: called `settings.tick` times a second, with the time since the last call. */
 export type Tick = (room: Room, seconds: number) => void
 /**
@@ -117,7 +132,7 @@ export type Leave = (room: Room, player: Player, reason: string) => void | Promi
 export type Snapshot = (room: Room) => unknown
 /** `export function restore(room, data)`: called in place of `open`, with the data of `snapshot`. */
 // biome-ignore lint/suspicious/noExplicitAny: the data is what the script's own `snapshot` returned
-export type Restore = (room: Room, data: any) => void
+export type Restore = (room: Room, data: any) => void | Promise<void>
 /** `export function close(room)`: the last player has gone. */
 export type Close = (room: Room) => void | Promise<void>
 

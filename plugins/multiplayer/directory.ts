@@ -175,6 +175,8 @@ function joinHosted(
 /** The time for which a player waits until another node takes over the room of a failed node. */
 const PATIENCE_MS = 6000
 const RETRY_MS = 200
+/** How long another node may take to decide on admission. The script of the room may wait for saves. */
+const VERDICT_MS = 12_000
 
 /** The longest time for a last snapshot of the scripts when this node stops. A busy machine may need seconds. */
 const HAND_OVER_MS = 5000
@@ -223,7 +225,7 @@ export class ClusterDirectory implements RoomDirectory {
         const verdict = await admitReserved(found, wanted)
         return { verdict, join: (link) => joinHosted(this.#rooms, found, wanted, verdict, link) }
       }
-      const answer = await this.#relay.nodes.ask<'verdict'>(found, { t: 'mayEnter', ...request })
+      const answer = await this.#relay.nodes.ask<'verdict'>(found, { t: 'mayEnter', ...request }, VERDICT_MS)
       if (!answer || answer.verdict === 'elsewhere') continue
       const { verdict } = answer
       return { verdict, join: (link) => this.#relay.join(found, request, link, verdict.reservation) }

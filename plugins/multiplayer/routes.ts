@@ -45,12 +45,20 @@ export const routes =
       '/mp/rooms',
       {
         ...shared,
-        schema: { summary: 'The rooms there are now', querystring: PageQuery, response: { 200: RoomList } },
+        schema: {
+          summary: 'The rooms there are now, but those whose script does not list them',
+          querystring: PageQuery,
+          response: { 200: RoomList },
+        },
       },
       async (request, reply) => {
         const { game, preview } = await roomGameOf(app, request)
         reply.header('cache-control', 'no-store')
-        return pageOfRooms(await context.directory.list(scopeOf(game.id, preview)), request.query)
+        const rooms = await context.directory.list(scopeOf(game.id, preview))
+        return pageOfRooms(
+          rooms.filter(({ listed }) => listed !== false),
+          request.query,
+        )
       },
     )
 

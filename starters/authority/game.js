@@ -11,7 +11,9 @@ let told = '' // What we last told the script.
 const room = await join('field').catch((error) => say(error.message))
 if (room.state) {
   globalThis.room = room // For you to look at in the console of the browser.
-  room.on('message', (_end, { points, all }) => say(`You collected ${points} coins in this round, and ${all} in all.`))
+  room.on('message', (_end, { points, best }) =>
+    say(`You collected ${points} coins in this round. Your best is ${best}.`),
+  )
   room.on('state', ({ coins }) => coins && tone())
   room.on('reconnecting', () => say('The connection is lost. One moment…'))
   room.on('reconnected', () => (told = say('You are back on the field.'))) // So we tell our direction again.

@@ -64,14 +64,11 @@ function endRound(room) {
   for (const result of results) record(room, result)
 }
 
-/** Puts a result on the leaderboard, and adds it to what the player has saved: once, whatever happens meanwhile. */
+/** Puts a result on the leaderboard, which only this script can write. Players could write their saves themselves. */
 async function record(room, { id, round, points }) {
   try {
-    await room.score('coins', id, points)
-    const saved = (await room.saves.get(id, 'coins')) ?? {}
-    const all = saved.round === round ? saved.all : (Number(saved.all) || 0) + points
-    await room.saves.set(id, 'coins', { all, round })
-    room.send('end', { points, all }, id)
+    const { best } = await room.score('coins', id, points)
+    room.send('end', { points, best }, id)
   } catch (error) {
     room.log(`The result of ${id} is not kept: ${error.message}`) // Guests have no results.
   }

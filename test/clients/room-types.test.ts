@@ -29,6 +29,14 @@ export const join = (room, player) => {
 }
 /** @type {Join} */
 export const wrongly = () => 7 // wrong
+/** @type {Join} */
+export const later = async (room, player) => ((await room.saves.get(player, 'ban')) ? 'You are banned.' : undefined)
+/** @type {Join} */
+export const wronglyLater = async () => 7 // wrong
+/** @type {import('@gameyard/room').Open} */
+export const opening = async (room) => void (await null)
+/** @type {Settings} */
+export const hidden = { listed: false }
 /** @type {Message} */
 export const message = async (room, player, type, data) => {
   const best = await room.saves.get(player, 'best')

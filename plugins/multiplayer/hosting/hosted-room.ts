@@ -123,7 +123,11 @@ export class HostedRoom implements CoalescedWriter {
       if (later) return { refusal: later }
       reservation = this.room.reserve(request.account)
       const refused = await script.join(reservation.player)
-      if (!refused && !this.#ended && !request.inquiry) return { refusal: null, reservation: reservation.token }
+      if (!refused && !this.#ended && !request.inquiry) {
+        // The script may have removed the player meanwhile.
+        const isKept = this.room.members.confirm(reservation, this.#clock.now().getTime())
+        return isKept ? { refusal: null, reservation: reservation.token } : { refusal: 'kicked' }
+      }
       this.room.release(reservation, refused ? null : 'left')
       if (!refused && !this.#ended) return { refusal: null }
       return refused && !this.#ended ? { refusal: 'script', reason: refused.reason } : { refusal: 'failed' }

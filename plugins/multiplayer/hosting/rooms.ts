@@ -22,6 +22,8 @@ export interface RoomInfo {
   locked: boolean
   /** The recent number of messages per second. */
   rate: number
+  /** Whether lists for players show it. Older nodes leave it out during a rolling update. */
+  listed?: boolean
   people: { name: string; imageUrl: string | null; away: boolean }[]
   /** What the room's script uses; null for a room without one. */
   script: ScriptStatus | null
@@ -131,6 +133,7 @@ export class Rooms {
         capacity: room.capacity,
         locked: room.locked,
         rate,
+        listed: script?.listed ?? true,
         people: room.members.people,
         script: script?.status ?? null,
       }))

@@ -55,7 +55,7 @@ export class Peers {
   readonly #log: FastifyBaseLogger
   readonly #listener: PeerListener
   readonly #peers = new Map<string, Peer>()
-  readonly #questions = new Map<number, (answer: Answer | null) => void>()
+  readonly #questions = new Map<number, { node: string; answered: (answer: Answer | null) => void }>()
   #asked = 0
   #validUntil = 0
   #tickedAt = 0
@@ -112,8 +112,12 @@ export class Peers {
     peer.lastFrames = frames
   }
 
-  /** Sends a request to a node. Returns null when it does not answer in time. */
-  ask<Kind extends Answer['t']>(node: string, question: Asked): Promise<Extract<Answer, { t: Kind }> | null> {
+  /** Sends a request to a node. Returns null when it does not answer in time, or is down. */
+  ask<Kind extends Answer['t']>(
+    node: string,
+    question: Asked,
+    patienceMs = ANSWER_MS,
+  ): Promise<Extract<Answer, { t: Kind }> | null> {
     const ask = ++this.#asked
     return new Promise((resolve) => {
       const answered = (answer: Answer | null) => {
@@ -121,8 +125,8 @@ export class Peers {
         this.#questions.delete(ask)
         resolve(answer as Extract<Answer, { t: Kind }> | null)
       }
-      const timeout = setTimeout(answered, ANSWER_MS, null)
-      this.#questions.set(ask, answered)
+      const timeout = setTimeout(answered, patienceMs, null)
+      this.#questions.set(ask, { node, answered })
       this.send(node, { ...question, ask } as Question)
     })
   }
@@ -160,7 +164,7 @@ export class Peers {
     peer.heardAt = performance.now()
     if (peer.incoming !== null && n !== peer.incoming) {
       peer.parts = []
-      this.#listener.disconnected(from)
+      this.#disconnected(from)
     }
     peer.incoming = n + 1
     for (const message of messages) this.#take(from, peer, message)
@@ -173,7 +177,7 @@ export class Peers {
       const text = peer.parts.join('')
       peer.parts = []
       this.#take(from, peer, JSON.parse(text))
-    } else if (message.t === 'verdict' || message.t === 'rooms') this.#questions.get(message.ask)?.(message)
+    } else if (message.t === 'verdict' || message.t === 'rooms') this.#questions.get(message.ask)?.answered(message)
     else this.#listener.receive(from, message)
   }
 
@@ -188,6 +192,12 @@ export class Peers {
   #drop(node: string): void {
     if (!this.#peers.delete(node)) return
     this.#log.info({ node }, 'a node is down')
+    this.#disconnected(node)
+  }
+
+  /** Forgets what was expected of a node, since messages from it or to it were lost. */
+  #disconnected(node: string): void {
+    for (const question of this.#questions.values()) if (question.node === node) question.answered(null)
     this.#listener.disconnected(node)
   }
 
@@ -206,7 +216,7 @@ export class Peers {
     const envelope = `${JSON.stringify(head).slice(0, -1)},"messages":[${messages.join()}]}`
     this.#bus.publish(`${EVERYONE}/${node}`, envelope).catch((error) => {
       this.#log.warn({ err: error, node }, 'messages to a node were lost')
-      this.#listener.disconnected(node)
+      this.#disconnected(node)
     })
   }
 }

@@ -25,6 +25,6 @@ const INTRODUCTION = html`
 const entry = ({ at, level, roomId, text, line, column }: LogLine): Content => html`
   <li>
     <span class="log-when"><time datetime=${at}>${at.slice(11, 19)}</time></span>
-    <${Chip} tone=${level === 'error' ? 'error' : 'info'}>${level}<//>
+    <${Chip} tone=${level === 'log' ? 'info' : 'error'}>${level}<//>
     <span class="log-text">${text} <code>${roomId}${line !== null && ` line ${line}, column ${column ?? 1}`}</code></span>
   </li>`

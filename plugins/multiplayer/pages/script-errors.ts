@@ -12,6 +12,8 @@ interface ScriptError {
   at: number
   roomId: string
   deployId: string
+  /** Whether it ended the room. */
+  isFatal: boolean
 }
 
 /** The lines of a source around an error. */
@@ -29,23 +31,24 @@ const AROUND = 3
 /** A line of a minified source can have a megabyte. */
 const LONGEST_LINE = 160
 
-/** Returns the last errors of rooms and of the log, newest first, each once. */
+/** Returns the last errors of rooms and of the log, each once: those that ended a room first, and of each kind the newest. */
 export function lastErrors(rooms: RoomInfo[], lines: LogLine[]): ScriptError[] {
   const ofRooms = rooms.flatMap(({ id, script }) =>
-    script?.lastError ? [{ ...script.lastError, roomId: id, deployId: script.deployId }] : [],
+    script?.lastError ? [{ ...script.lastError, roomId: id, deployId: script.deployId, isFatal: false }] : [],
   )
   const ofLog = lines
-    .filter(({ level, line }) => level === 'error' && line !== null)
-    .map(({ text, line, column, at, roomId, deployId }) => ({
+    .filter(({ level, line }) => level === 'fatal' || (level === 'error' && line !== null))
+    .map(({ level, text, line, column, at, roomId, deployId }) => ({
       text,
       line,
       column,
       roomId,
       deployId,
       at: new Date(at).getTime(),
+      isFatal: level === 'fatal',
     }))
   const different = new Map<string, ScriptError>()
-  for (const error of [...ofRooms, ...ofLog].toSorted((a, b) => b.at - a.at)) {
+  for (const error of [...ofRooms, ...ofLog].toSorted((a, b) => Number(b.isFatal) - Number(a.isFatal) || b.at - a.at)) {
     const key = `${error.deployId} ${error.line} ${error.text}`
     if (!different.has(key)) different.set(key, error)
   }
@@ -78,12 +81,12 @@ const cut = (text: string): string => (text.length > LONGEST_LINE ? `${text.slic
 /** Renders the errors, each with its place in the source; nothing when there are none. */
 export const errorsOf = (errors: (ScriptError & { excerpt: Excerpt | null })[], liveDeployId: string | null): Content =>
   errors.length > 0 &&
-  html`<${Section} title="Last errors" description="Exceptions of the room script. A room goes on after one; 20 in a minute end it.">
+  html`<${Section} title="Last errors" description="Exceptions of the room script, and what ended rooms.">
     ${errors.map((error) => errorCard(error, liveDeployId))}
   <//>`
 
 const errorCard = ({ excerpt, ...error }: ScriptError & { excerpt: Excerpt | null }, live: string | null): View => html`
-  <${Card} title=${error.text} description=${html`In <code>${error.roomId}</code>, <${Timestamp} at=${error.at} />, script ${versionOf(error.deployId, live)}`}>
+  <${Card} title=${error.text} description=${html`${error.isFatal ? 'It ended the room' : 'In'} <code>${error.roomId}</code>, <${Timestamp} at=${error.at} />, script ${versionOf(error.deployId, live)}`}>
     ${excerpt ? source(excerpt, error) : error.line !== null && html`<p class="soft">Line ${error.line} of a script that is gone.</p>`}
   <//>`
 

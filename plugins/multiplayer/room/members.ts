@@ -7,8 +7,8 @@ export interface Reservation {
   readonly token: string
   readonly account: Account
   readonly player: RoomPlayer
-  /** In ms since 1970. */
-  readonly until: number
+  /** In ms since 1970; Infinity while the script is asked. */
+  until: number
   /** What the script has sent to the player meanwhile. */
   readonly frames: Frame[]
 }
@@ -151,9 +151,15 @@ export class Members {
     const { sub, name, imageUrl } = account
     const { id, index } = this.newPlace(joinedAt)
     const player = { id, index, sub, name, imageUrl, data: null, joinedAt: joinedAt.toISOString() }
-    const reservation = { token, account, player, until: joinedAt.getTime() + RESERVED_MS, frames: [] }
+    const reservation = { token, account, player, until: Infinity, frames: [] }
     this.#reserved.set(token, reservation)
     return reservation
+  }
+
+  /** Keeps a place for a while, since the script has admitted the player. @returns whether it is still there */
+  confirm(reservation: Reservation, now: number): boolean {
+    reservation.until = now + RESERVED_MS
+    return this.#reserved.has(reservation.token)
   }
 
   /** @returns whether the place was still kept */

@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core'
+import type { ScriptLogLine } from '../scripts/interface.ts'
 
 /** The last lines that the room scripts of each game have logged. */
 const RoomLogLineSchema = defineEntity({
@@ -9,7 +10,7 @@ const RoomLogLineSchema = defineEntity({
     id: p.string().length(30).primary(),
     gameId: p.string().length(30),
     at: p.datetime(3),
-    level: p.string().length(5).$type<'log' | 'error'>(),
+    level: p.string().length(5).$type<ScriptLogLine['level']>(),
     roomId: p.string().length(64),
     deployId: p.string().length(30),
     text: p.text(),

@@ -6,7 +6,9 @@ const Place = (description: string) => Type.Union([Type.Integer(), Type.Null()],
 export const LogLine = Type.Object({
   id: Type.String(),
   at: Type.String({ format: 'date-time' }),
-  level: Type.Union([Type.Literal('log'), Type.Literal('error')], { description: '`error`: an exception.' }),
+  level: Type.Union([Type.Literal('log'), Type.Literal('error'), Type.Literal('fatal')], {
+    description: '`error`: an exception. `fatal`: what ended the room.',
+  }),
   roomId: Type.String(),
   deployId: Type.String({ description: 'The deploy whose script the room runs.' }),
   text: Type.String(),

@@ -24,11 +24,11 @@ export type ScriptSource =
  */
 export type LoadRoomScript = (gameId: string, source: ScriptSource) => Promise<RoomScript | null>
 
-/** A line of `room.log`, or an exception. */
+/** A line of `room.log`, an exception, or what ended the room (`fatal`). */
 export interface ScriptLogLine {
   /** In ms since 1970. */
   at: number
-  level: 'log' | 'error'
+  level: 'log' | 'error' | 'fatal'
   roomId: string
   deployId: string
   text: string

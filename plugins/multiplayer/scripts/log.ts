@@ -27,11 +27,11 @@ export class ScriptLog {
     this.#add({ at, level: 'log', ...this.#names, text })
   }
 
-  /** Logs an exception, and returns its line with its place in the source. */
-  error(at: number, { name, message, stack }: LogText): ScriptLogLine {
+  /** Logs an exception, and returns its line with its place in the source. @param level `fatal`: it ended the room */
+  error(at: number, { name, message, stack }: LogText, level: 'error' | 'fatal' = 'error'): ScriptLogLine {
     const text = name === '' ? message : `${name}: ${message}`
     const place = placeIn(stack, this.#room.path)
-    const line: ScriptLogLine = { at, level: 'error', ...this.#names, text, ...place, ...(stack ? { stack } : {}) }
+    const line: ScriptLogLine = { at, level, ...this.#names, text, ...place, ...(stack ? { stack } : {}) }
     this.#add(line)
     return line
   }
@@ -43,7 +43,8 @@ export class ScriptLog {
   #add(line: ScriptLogLine): void {
     this.#left = Math.min(LINES.atOnce, this.#left + (Math.max(0, line.at - this.#at) / 1000) * LINES.perSecond)
     this.#at = line.at
-    if (this.#left < 1) {
+    // What ended the room is the last line, and the one that its maker looks for.
+    if (this.#left < 1 && line.level !== 'fatal') {
       this.#leftOut++
       return
     }

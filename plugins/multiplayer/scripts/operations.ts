@@ -12,7 +12,8 @@ export interface ScriptOperations {
   lock(locked: boolean): void
   makeHost(id: string): void
   log(text: string): void
-  threw(error: LogText): void
+  /** @param player the id of the player whose message caused it; empty when none did */
+  threw(error: LogText, player: string): void
   /** A score or save failed, and the script does not wait for it. */
   requestFailed(error: LogText): void
   /** The answer to `join`: null admits. */
@@ -46,6 +47,8 @@ export interface ScriptSettings {
   players: number | null
   clientState: boolean
   relay: boolean
+  /** Whether lists of rooms show it. */
+  listed: boolean
   snapshot: boolean
 }
 
@@ -65,7 +68,7 @@ export function applyOperations(text: string, to: ScriptOperations): void {
 }
 
 function apply(line: string, to: ScriptOperations): void {
-  const [letter, first = '', second = '', third = ''] = line.split('\t') as [string, ...string[]]
+  const [letter, first = '', second = '', third = '', fourth = '""'] = line.split('\t') as [string, ...string[]]
   switch (letter) {
     case 'M':
       to.send(idsOf(first), second)
@@ -92,7 +95,7 @@ function apply(line: string, to: ScriptOperations): void {
       to.log(JSON.parse(first))
       break
     case 'E':
-      to.threw({ name: JSON.parse(first), message: JSON.parse(second), stack: JSON.parse(third) })
+      to.threw({ name: JSON.parse(first), message: JSON.parse(second), stack: JSON.parse(third) }, JSON.parse(fourth))
       break
     case 'F':
       to.requestFailed({ name: JSON.parse(first), message: JSON.parse(second), stack: JSON.parse(third) })

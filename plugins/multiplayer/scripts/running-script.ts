@@ -4,9 +4,11 @@ import { binaryFrame, type RoomPlayer, textFrame } from '../room/frames.ts'
 import type { Account } from '../room/member.ts'
 import type { Room } from '../room/room.ts'
 import type { ScriptEvents } from '../room/script-events.ts'
+import { ErrorCounts, MOST_ERRORS } from './error-counts.ts'
 import type { RoomScript, ScriptLogLine, ScriptStatus } from './interface.ts'
 import { type LogText, ScriptLog } from './log.ts'
 import { applyOperations, type ScriptOperations, type ScriptSettings, WITHOUT_ROOM } from './operations.ts'
+import { PlayerAllowances } from './player-allowances.ts'
 import type { Failure, ScriptLimits, Usage } from './protocol.ts'
 import { Allowance } from './sandbox/processor-time.ts'
 import type { ScriptThread, ThreadRoom } from './script-thread.ts'
@@ -16,18 +18,10 @@ import { WaitingEvents } from './waiting-events.ts'
 
 /** The sender of a script's bytes: no player has this index. */
 const SCRIPT_INDEX = 0xff_ff
-/** More exceptions than this in a minute end the room. */
-const MOST_ERRORS = 20
-const MINUTE_MS = 60_000
 /** A room starts again after its thread was lost so many times, for which others were to blame. */
 const MOST_MOVES = 10
 /** The time for the answer of a script, on a machine that does other things too. */
 const ANSWER_MS = 10_000
-/**
- * What one player may send to the script, in characters and bytes a second and at once. Parsing it counts for the room,
- * so that one player could use up the time of all. Messages beyond it are left out.
- */
-const FROM_PLAYER = { perSecond: 128 * 1024, atOnce: 1024 * 1024 }
 /**
  * How long the accounts of players who have left are kept for scores and saves. The script may ask for ten seconds, and
  * it may be late.
@@ -65,6 +59,8 @@ export class RunningScript implements ScriptEvents, ThreadRoom {
   readonly script: RoomScript
   relay = false
   clientState = false
+  /** Whether lists for players show the room. */
+  listed = true
   readonly #opening = Promise.withResolvers<void>()
   /** Resolves when the room is open; rejects when it could not be opened. */
   readonly opened: Promise<void> = this.#opening.promise
@@ -82,7 +78,7 @@ export class RunningScript implements ScriptEvents, ThreadRoom {
   readonly #events = new WaitingEvents()
   /** The time of the first message since events were sent. */
   #began = 0
-  readonly #fromPlayers = new Map<string, Allowance>()
+  readonly #fromPlayers = new PlayerAllowances()
   /** Messages that were left out since the last time that events were sent. */
   #leftOut = 0
   readonly #requests: Allowance
@@ -90,7 +86,7 @@ export class RunningScript implements ScriptEvents, ThreadRoom {
   #asked = 0
   #snapshot: string | null
   #waitingForSnapshot: (() => void)[] = []
-  #errors: number[] = []
+  readonly #errors = new ErrorCounts()
   #moves = 0
   #isOver = false
   /** Set while the room is over, and the script is not. */
@@ -126,9 +122,9 @@ export class RunningScript implements ScriptEvents, ThreadRoom {
   }
 
   /**
-   * Asks the script whether a player may join. The player is then in its list.
+   * Asks the script whether a player may join. The player is then in its list, once its answer is known.
    *
-   * @throws Error when it does not answer, which refuses nobody; it may still admit the player
+   * @throws Error when it does not answer in time; it may still admit the player
    */
   async join(player: RoomPlayer): Promise<ScriptRefusal | null> {
     if (this.#isOver || this.#closing) throw new Error('the room has ended')
@@ -136,7 +132,11 @@ export class RunningScript implements ScriptEvents, ThreadRoom {
     const asked = Promise.withResolvers<ScriptRefusal | null>()
     this.#questions.set(question, asked)
     this.#add(`"j",${JSON.stringify(player)},${question}`)
-    const timeout = setTimeout(() => asked.reject(new Error('the script does not answer')), ANSWER_MS)
+    const timeout = setTimeout(() => {
+      const text = `The script did not decide within ${ANSWER_MS / 1000} seconds whether ${player.name} may join.`
+      this.#note({ name: '', message: text, stack: '' })
+      asked.reject(new Error('the script does not answer'))
+    }, ANSWER_MS)
     try {
       return await asked.promise
     } finally {
@@ -162,7 +162,7 @@ export class RunningScript implements ScriptEvents, ThreadRoom {
   }
 
   left(id: string, reason: string, account: Account): void {
-    this.#fromPlayers.delete(id)
+    this.#fromPlayers.forget(id)
     const now = performance.now()
     for (const [former, { leftAt }] of this.#formerAccounts)
       if (now - leftAt > FAREWELL_MS) this.#formerAccounts.delete(former)
@@ -211,8 +211,7 @@ export class RunningScript implements ScriptEvents, ThreadRoom {
 
   failed(failure: Failure): void {
     if (this.#isOver) return
-    const error = { name: '', message: failure.text, stack: failure.stack ?? '' }
-    this.#note(error)
+    this.#note({ name: '', message: failure.text, stack: failure.stack ?? '' }, 'fatal')
     const hasRoom = !this.#closing
     this.#finish(failure.text)
     if (hasRoom) this.#parts.onFailed(failure)
@@ -289,21 +288,9 @@ export class RunningScript implements ScriptEvents, ThreadRoom {
   /** Adds a message of a player, unless the player sends too much, or the thread is given too little time for it. */
   #addFrom(id: string, event: string, bytes: Buffer | null = null): void {
     const size = event.length + (bytes?.length ?? 0)
-    if (this.#events.isFull || !this.#mayTake(id, size)) this.#leftOut++
-    else this.#add(event, true, bytes)
-  }
-
-  #mayTake(id: string, size: number): boolean {
     if (this.#events.isEmpty) this.#began = performance.now()
-    const now = this.#began
-    let allowance = this.#fromPlayers.get(id)
-    if (!allowance) {
-      allowance = new Allowance(FROM_PLAYER.perSecond, FROM_PLAYER.atOnce, now)
-      this.#fromPlayers.set(id, allowance)
-    }
-    if (allowance.at(now) < size) return false
-    allowance.use(size)
-    return true
+    if (this.#events.isFull || !this.#fromPlayers.take(id, size, this.#began)) this.#leftOut++
+    else this.#add(event, true, bytes)
   }
 
   readonly #flushNow = () => this.#flush()
@@ -317,23 +304,32 @@ export class RunningScript implements ScriptEvents, ThreadRoom {
     this.#log.error(this.#parts.clock.now().getTime(), { name: '', message: text, stack: '' })
   }
 
-  #note(error: LogText): void {
-    const line = this.#log.error(this.#parts.clock.now().getTime(), error)
+  #note(error: LogText, level: 'error' | 'fatal' = 'error'): void {
+    const line = this.#log.error(this.#parts.clock.now().getTime(), error, level)
     this.#lastError = { text: line.text, line: line.line ?? null, column: line.column ?? null, at: line.at }
   }
 
-  #threw(error: LogText): void {
+  /** @param player the id of the player whose message caused it; empty when none did */
+  #threw(error: LogText, player = ''): void {
     this.#note(error)
     const now = this.#parts.clock.now().getTime()
-    this.#errors = this.#errors.filter((at) => now - at < MINUTE_MS)
-    if (this.#errors.push(now) < MOST_ERRORS) return
-    const text = `The script threw ${MOST_ERRORS} exceptions within a minute.`
-    this.failed({ reason: 'crash', text })
+    if (player === '') {
+      if (this.#errors.add('', now))
+        this.failed({ reason: 'crash', text: `The script threw ${MOST_ERRORS} exceptions within a minute.` })
+      return
+    }
+    // What somebody has sent who is gone by now harms nobody.
+    const account = this.#room.members.accounts.get(player)
+    if (!account || !this.#errors.add(account.sub, now)) return
+    const message = `${account.name} was removed: ${MOST_ERRORS} of their messages made the script throw within a minute.`
+    this.#note({ name: '', message, stack: error.stack })
+    this.#room.kick(player, 'Your messages made the script of the room fail.')
   }
 
   #opened(settings: ScriptSettings): void {
     this.relay = settings.relay === true
     this.clientState = settings.clientState === true
+    this.listed = settings.listed
     const { players } = settings
     if (typeof players === 'number' && players >= 1) this.#room.capacity = Math.min(players, this.#room.capacity)
     this.#opening.resolve()
@@ -362,13 +358,13 @@ export class RunningScript implements ScriptEvents, ThreadRoom {
       lock: (locked) => room().setLocked(locked),
       makeHost: (id) => room().makeHost(id),
       log: (text) => this.#log.log(this.#parts.clock.now().getTime(), text),
-      threw: (error) => this.#threw(error),
+      threw: (error, player) => this.#threw(error, player),
       requestFailed: (error) => this.#note(error),
       decided: (question, refusal) =>
         this.#questions.get(question)?.resolve(refusal === null ? null : { reason: refusal }),
       request: (id, kind, values) => {
         if (this.#requests.at(performance.now()) < 1) {
-          const message = `A room may ask for ${REQUESTS.perSecond} scores and saves a second.`
+          const message = `A room may ask for ${REQUESTS.perSecond} scores and saves a second, and ${REQUESTS.atOnce} at once.`
           this.#answerTo(id)(null, { code: 'rate_limited', message })
           return
         }

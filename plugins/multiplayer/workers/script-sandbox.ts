@@ -5,17 +5,13 @@ import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import release from '@jitl/quickjs-ng-wasmfile-release-sync'
 import wasm from '@jitl/quickjs-ng-wasmfile-release-sync/wasm'
-import {
-  newQuickJSWASMModuleFromVariant,
-  newVariant,
-  type QuickJSSyncVariant,
-  type QuickJSWASMModule,
-} from 'quickjs-emscripten-core'
+import { newQuickJSWASMModuleFromVariant, newVariant, type QuickJSSyncVariant } from 'quickjs-emscripten-core'
 import { type FromThread, type OpenRoom, type ToThread, WATCH } from '../scripts/protocol.ts'
 import { HostedSandbox } from '../scripts/sandbox/hosted-sandbox.ts'
 import { markProcessorTime } from '../scripts/sandbox/processor-time.ts'
 import { QuickJSMemory } from '../scripts/sandbox/quickjs-memory.ts'
-import { ScriptFailed } from '../scripts/sandbox/room-sandbox.ts'
+import { RejectionTracker, withTable } from '../scripts/sandbox/rejection-tracker.ts'
+import { type Engine, ScriptFailed } from '../scripts/sandbox/room-sandbox.ts'
 
 /** Rooms that are due within this time run together, so that one message carries their results. */
 const TOGETHER_MS = 4
@@ -61,19 +57,26 @@ const now = () => performance.timeOrigin + performance.now()
 Date.prototype.getTimezoneOffset = () => 0
 
 async function start(): Promise<void> {
-  const wasmModule = await WebAssembly.compile(wasm as Uint8Array<ArrayBuffer>)
+  const program = await WebAssembly.compile(withTable(wasm))
+  let instance: WebAssembly.Instance | undefined
+  const instantiateWasm = (imports: WebAssembly.Imports, onSuccess: (instance: WebAssembly.Instance) => void) => {
+    instance = new WebAssembly.Instance(program, imports)
+    onSuccess(instance)
+    return instance.exports
+  }
   // The package's types describe its CommonJS form; the bundle has the other one.
   const variant = release as unknown as QuickJSSyncVariant
-  const quickjs = await newQuickJSWASMModuleFromVariant(newVariant(variant, { wasmModule }))
+  const quickjs = await newQuickJSWASMModuleFromVariant(newVariant(variant, { emscriptenModule: { instantiateWasm } }))
   const memory = new QuickJSMemory(quickjs)
-  warmUp(quickjs, memory)
-  port.on('message', (message: ToThread) => receive(quickjs, memory, message))
+  const engine = { quickjs, memory, rejections: new RejectionTracker(quickjs, instance as WebAssembly.Instance) }
+  warmUp(engine)
+  port.on('message', (message: ToThread) => receive(engine, message))
   post({ t: 'ready' })
 }
 
 /** Compiles what QuickJS needs for a room, which takes longer than a call may: it is not the first script's time. */
-function warmUp(quickjs: QuickJSWASMModule, memory: QuickJSMemory): void {
-  const hosted = new HostedSandbox(quickjs, memory, WARM_UP, now())
+function warmUp(engine: Engine): void {
+  const hosted = new HostedSandbox(engine, WARM_UP, now())
   hosted.open(WARM_UP.event, now())
   hosted.dispose()
 }
@@ -134,7 +137,7 @@ function runDue(): void {
   schedule()
 }
 
-function receive(quickjs: QuickJSWASMModule, memory: QuickJSMemory, message: ToThread): void {
+function receive(engine: Engine, message: ToThread): void {
   markProcessorTime()
   if (message.t === 'run') {
     const time = now()
@@ -149,7 +152,7 @@ function receive(quickjs: QuickJSWASMModule, memory: QuickJSMemory, message: ToT
     out.hasRun = true
   } else if (message.t === 'open') {
     const open = () => {
-      const hosted = new HostedSandbox(quickjs, memory, message, now())
+      const hosted = new HostedSandbox(engine, message, now())
       rooms.set(message.room, hosted)
       return hosted.open(message.event, now())
     }

@@ -174,6 +174,11 @@ class Player {
 /** A script that counts, and continues from its snapshot. */
 const COUNTER = `
   let count = 0
+  export function join(room, player) {
+    if (!room.id.startsWith('slow')) return
+    room.log(room.id, 'is asked')
+    return new Promise((admit) => room.after(1500, admit))
+  }
   export function message(room, player, type) {
     room.send('count', ++count)
     if (type === 'say') room.log(room.id, 'was told', count)
@@ -264,9 +269,9 @@ t.test('rooms over two nodes', { skip: needsPostgres.skip || needsRedis.skip, ti
     }
     const told = ({ text, roomId, level, line }: LogLine) => [roomId, level, level === 'log' ? text : line]
     const expected = [
-      ['left', 'error', 6],
+      ['left', 'error', 11],
       ['left', 'log', 'left was told 1'],
-      ['right', 'error', 6],
+      ['right', 'error', 11],
       ['right', 'log', 'right was told 1'],
     ]
     for (const stream of streams) {
@@ -277,6 +282,17 @@ t.test('rooms over two nodes', { skip: needsPostgres.skip || needsRedis.skip, ti
       const { body } = await ask(node, 'GET', logs, { headers })
       t.same(body.lines.map(told).sort(), expected)
     }
+  })
+
+  await t.test('a script that takes long to admit a player of another node is asked once', async (t) => {
+    const logs = `/api/games/${lab.body.id}/logs`
+    const stream = await follow(t, two, `${logs}?follow=true`, headers)
+    const texts = () => stream().map(({ text }) => text)
+    const [ada, bob] = [await enterLab(one, 'slow'), await enterLab(two, 'slow')]
+    t.same([ada.you, bob.you], ['p1', 'p2'])
+    bob.say({ t: 'send', type: 'say' })
+    await until(() => texts().some((text) => text.startsWith('slow was told')))
+    t.equal(texts().filter((text) => text === 'slow is asked').length, 2)
   })
 
   await t.test('a room spread over both has one order, one host and one list', async (t) => {

@@ -91,6 +91,31 @@ t.test('the last thousand lines of a game stay, a flood is cut, and every text c
   t.equal(await count(), 1, 'they go with their game')
 })
 
+t.test('the tab Rooms shows what ended rooms before the exceptions, with or without a line', async (t) => {
+  const { game, player, logs, read } = await withLogs(t)
+  const at = (second: number) => Date.UTC(2026, 10, 21, 12, 0, second)
+  logs.append(game.id, [
+    line('A call of the script took more than 20 ms, in `tick`.', { level: 'fatal', at: at(1) }),
+    line('The script threw 20 exceptions within a minute.', { level: 'fatal', at: at(2) }),
+    line('TypeError: thrown', { level: 'error', at: at(3), line: 7, column: 1 }),
+    line('3 lines were left out, since the room logged too fast.', { level: 'error', at: at(4) }),
+  ])
+  await logs.flush()
+  t.equal((await read()).lines.at(-1).level, 'fatal')
+  const [, section = ''] =
+    /Last errors([\s\S]*?)<h2[^>]*>Log</.exec((await player.get(`/games/${game.slug}/rooms`)).text) ?? []
+  const places = ['20 exceptions within', 'more than 20 ms, in', 'TypeError: thrown'].map((text) =>
+    section.indexOf(text),
+  )
+  t.notOk(places.includes(-1), section)
+  t.same(
+    places,
+    places.toSorted((one, other) => one - other),
+  )
+  t.equal(section.split('It ended the room').length, 3)
+  t.notMatch(section, /left out|goes on after one/)
+})
+
 /** Opens the stream of a game's log, and returns its events. */
 async function follow(t: Test, platform: Platform, path: string, token: string) {
   const { port } = platform.app.server.address() as { port: number }

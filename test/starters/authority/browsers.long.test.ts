@@ -138,9 +138,6 @@ async function isKept(t: Test, yard: Yard, players: readonly BrowserPlayer[]) {
       Math.max(...own),
       `${name}’s best round is on the board`,
     )
-    const kept = await page.evaluate("fetch('/__service/saves/coins').then((answer) => answer.json())")
-    const sum = own.reduce((all, points) => all + points, 0)
-    t.match(kept, { all: sum }, `${name}’s save has the ${own.length} rounds, each once`)
   }
 }
 
@@ -174,7 +171,7 @@ t.test('two browsers play on one node', async (t) => {
   await Promise.all([ada.collect(2), grace.collect(2)])
   for (const { page } of [ada, grace]) await page.locator('#points', { hasText: /Ada \d+, Grace \d+\./ }).waitFor()
   await Promise.all([ada, grace].map((player) => seeRounds(player, yard, 1)))
-  for (const { page } of [ada, grace]) await page.locator('#say', { hasText: 'in all' }).waitFor()
+  for (const { page } of [ada, grace]) await page.locator('#say', { hasText: 'Your best is' }).waitFor()
   await isKept(t, yard, [ada, grace])
   for (const { complaints } of [ada, grace]) t.same(complaints, [], 'nothing is wrong')
 

@@ -211,8 +211,8 @@ export const CHEATS: readonly Cheat[] = [
     expected: '404 not_found',
   },
   {
-    name: 'the save that the script reads',
-    // It is hers to change, so the board does not depend on it.
+    name: 'a save of her own',
+    // It is hers to change, so the script reads none.
     try: async (eve) => {
       const answer = await eve.ask('PUT', '/__service/saves/coins', { body: { all: 'NaN', round: {} } })
       return answer === '200' || answer === '201' ? 'her own save' : answer

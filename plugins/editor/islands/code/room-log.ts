@@ -7,7 +7,7 @@ import type { Workspace } from './workspace.ts'
 interface LogLine {
   id: string
   at: string
-  level: 'log' | 'error'
+  level: 'log' | 'error' | 'fatal'
   roomId: string
   deployId: string
   text: string
@@ -51,7 +51,7 @@ export function RoomLog({ workspace, address, script, onShow }: RoomLogProps): V
   const { baseDeployId } = workspace.draft
   const entries = lines.map(({ id, at, level, roomId, deployId, text, line, column }) => ({
     id,
-    level,
+    level: level === 'fatal' ? 'error' : level,
     text,
     file: line === null ? null : script,
     line: line ?? 1,

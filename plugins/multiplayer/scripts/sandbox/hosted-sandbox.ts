@@ -1,11 +1,9 @@
-import type { QuickJSWASMModule } from 'quickjs-emscripten-core'
 import { MOST_AT_ONCE, type OpenRoom, type Usage } from '../protocol.ts'
 import { Allowance, processorMsSinceMark } from './processor-time.ts'
-import type { QuickJSMemory } from './quickjs-memory.ts'
-import { RoomSandbox, ScriptFailed } from './room-sandbox.ts'
+import { type Engine, RoomSandbox, ScriptFailed, type Sending } from './room-sandbox.ts'
 
 /** What a room may send: bytes, and 200 for each operation, times recipients, a second and at once. */
-const SENT = { perSecond: 8 * 1024 * 1024, atOnce: 4 * 1024 * 1024 }
+const SENT: Sending = { perSecond: 8 * 1024 * 1024, atOnce: 4 * 1024 * 1024 }
 /** A room may use its share of this time at once. */
 const SHARE_WINDOW_MS = 5000
 /** The least time between snapshots, and the part of the time that they may take. */
@@ -46,14 +44,14 @@ export class HostedSandbox {
   #recentAt: number
   #memoryBytes = 0
 
-  constructor(quickjs: QuickJSWASMModule, memory: QuickJSMemory, message: OpenRoom, now: number) {
+  constructor(engine: Engine, message: OpenRoom, now: number) {
     this.room = message.room
     this.#share = message.limits.share
     this.#sent = new Allowance(SENT.perSecond, SENT.atOnce, now)
     this.#cpu = new Allowance(1000 * message.limits.share, SHARE_WINDOW_MS * message.limits.share, now)
     this.#recentAt = now
     this.#answeredAt = now
-    this.#sandbox = new RoomSandbox(quickjs, memory, message)
+    this.#sandbox = new RoomSandbox(engine, message, SENT)
   }
 
   /** Opens the room. @returns operations @throws ScriptFailed */

@@ -8,16 +8,21 @@ import type {
 import type { Failure, OpenRoom, ScriptLimits } from '../protocol.ts'
 import clock from './prelude/clock.js' with { type: 'text' }
 import log from './prelude/log.js' with { type: 'text' }
+import players from './prelude/players.js' with { type: 'text' }
 import prelude from './prelude/prelude.js' with { type: 'text' }
+import random from './prelude/random.js' with { type: 'text' }
+import rejections from './prelude/rejections.js' with { type: 'text' }
 import requests from './prelude/requests.js' with { type: 'text' }
+import settings from './prelude/settings.js' with { type: 'text' }
 import state from './prelude/state.js' with { type: 'text' }
 import timers from './prelude/timers.js' with { type: 'text' }
 import { processorMs } from './processor-time.ts'
 import type { QuickJSMemory, SharedNumbers } from './quickjs-memory.ts'
+import type { RejectionTracker } from './rejection-tracker.ts'
 
 /** The stack of a script. The WebAssembly stack has several times as much. */
 const STACK_BYTES = 256 * 1024
-/** The bytes that a script may send in one call, as a multiple of the largest message. */
+/** The bytes that a script may send in one call, beside a whole state, as a multiple of the largest message. */
 const FRAMES_IN_CALL = 4
 /**
  * The processor time of one visit, with all its events and timers, as a multiple of that of one call. It is below the
@@ -28,7 +33,24 @@ const CALLS_IN_VISIT = 2.5
 const JOBS_AT_ONCE = 64
 
 /** Positions of the numbers that are shared with the prelude. */
-const NUMBERS = { now: 0, allowance: 1, nextTimer: 2, calls: 3, answered: 4 }
+const NUMBERS = { now: 0, allowance: 1, nextTimer: 2, calls: 3, answered: 4, rejected: 5, event: 6 }
+/** Values of `NUMBERS.event` that are no position in the events. */
+const IN_TIMERS = -1
+const IN_REACTIONS = -2
+/** The names of events, by their letters. */
+const HANDLERS: Record<string, string> = {
+  m: 'message',
+  t: 'tick',
+  b: 'binary',
+  j: 'join',
+  l: 'leave',
+  n: 'snapshot',
+  o: 'open',
+  R: 'restore',
+  c: 'close',
+}
+/** What of a message's type an error shows. */
+const LONGEST_TYPE = 60
 
 /** The script can't go on, and its room ends. */
 export class ScriptFailed extends Error {
@@ -53,13 +75,28 @@ export interface Dispatched {
   operations: string
 }
 
+/** The QuickJS of a thread, with what this program adds to it. */
+export interface Engine {
+  quickjs: QuickJSWASMModule
+  memory: QuickJSMemory
+  rejections: RejectionTracker
+}
+
+/** What the room may send: bytes a second, and at once. */
+export interface Sending {
+  perSecond: number
+  atOnce: number
+}
+
 /** The script of one room in a QuickJS runtime of its own. Every method may throw ScriptFailed. */
 export class RoomSandbox {
   readonly #limits: ScriptLimits
   readonly #runtime: QuickJSRuntime
   readonly #context: QuickJSContext
   readonly #dispatch: QuickJSHandle
+  readonly #track: QuickJSHandle
   readonly #memory: QuickJSMemory
+  readonly #rejections: RejectionTracker
   readonly #shared: SharedNumbers
   /** The number of turns so far: dispatches, and promise reactions after them. */
   #turns = 0
@@ -69,14 +106,17 @@ export class RoomSandbox {
   /** The processor time at the first question in this visit; null before it. */
   #visitSince: number | null = null
   #isVisitOver = false
+  /** The events that run now: JSON values, separated by commas. */
+  #events = ''
 
   constructor(
-    quickjs: QuickJSWASMModule,
-    memory: QuickJSMemory,
-    { roomId, source, path, seed, players, limits }: Omit<OpenRoom, 't'>,
+    { quickjs, memory, rejections: tracker }: Engine,
+    { roomId, source, path, seed, players: most, limits }: Omit<OpenRoom, 't'>,
+    sending: Sending,
   ) {
     this.#limits = limits
     this.#memory = memory
+    this.#rejections = tracker
     const runtime = quickjs.newRuntime()
     this.#runtime = runtime
     runtime.setMemoryLimit(limits.memoryBytes)
@@ -94,22 +134,43 @@ export class RoomSandbox {
       this.#shared = memory.share(context, Object.keys(NUMBERS).length)
       const buffer = kept(this.#shared.buffer)
       const { stateBytes, frameBytes } = limits
-      const options = { id: roomId, seed, players, stateBytes, frameBytes, callBytes: frameBytes * FRAMES_IN_CALL }
-      const [create, ...parts] = [prelude, state, timers, requests, log, clock].map((code) =>
-        kept(this.#value(context.evalCode(code, 'gameyard', { type: 'global' }))),
-      ) as [QuickJSHandle, ...QuickJSHandle[]]
+      const options = {
+        id: roomId,
+        seed,
+        players: most,
+        stateBytes,
+        frameBytes,
+        callBytes: frameBytes * FRAMES_IN_CALL + stateBytes,
+        sentPerSecond: sending.perSecond,
+        sentAtOnce: sending.atOnce,
+      }
+      const [create, ...parts] = [
+        prelude,
+        random,
+        players,
+        state,
+        timers,
+        requests,
+        rejections,
+        log,
+        settings,
+        clock,
+      ].map((code) => kept(this.#value(context.evalCode(code, 'gameyard', { type: 'global' })))) as [
+        QuickJSHandle,
+        ...QuickJSHandle[],
+      ]
       const text = kept(context.newString(JSON.stringify(options)))
-      const start = kept(this.#value(context.callFunction(create, context.undefined, [text, buffer, ...parts])))
+      const platform = kept(this.#value(context.callFunction(create, context.undefined, [text, buffer, ...parts])))
+      const start = kept(context.getProp(platform, 'start'))
+      this.#track = kept(context.getProp(platform, 'track')).dup()
+      tracker.watch(context, this.#track)
       const module = kept(this.#evaluate(source, path))
       this.#dispatch = this.#value(context.callFunction(start, context.undefined, [module]))
       isOpen = true
     } finally {
       for (const handle of handles) handle.dispose()
       // Nobody else has the sandbox yet.
-      if (!isOpen) {
-        context.dispose()
-        runtime.dispose()
-      }
+      if (!isOpen) this.#disposeRuntime()
     }
   }
 
@@ -140,10 +201,10 @@ export class RoomSandbox {
     numbers[at + NUMBERS.allowance] = mayStillSend
     numbers[at + NUMBERS.answered] = 0
     let operations = this.#run(events, bytes)
-    if (this.#runtime.hasPendingJob()) {
+    if (this.#runtime.hasPendingJob() || this.#number('rejected') > 0) {
       this.#runJobs()
       // Collects what the script did after the dispatch, in promises.
-      operations += this.#run('', null)
+      operations += this.#run('"e"', null)
     }
     const after = this.#memory.numbers
     return {
@@ -156,11 +217,22 @@ export class RoomSandbox {
 
   dispose(): void {
     this.#dispatch.dispose()
+    this.#disposeRuntime()
+  }
+
+  #disposeRuntime(): void {
+    this.#rejections.unwatch(this.#context)
+    this.#track?.dispose()
     this.#context.dispose()
     this.#runtime.dispose()
   }
 
+  #number(name: keyof typeof NUMBERS): number {
+    return this.#memory.numbers[this.#shared.at + NUMBERS[name]] as number
+  }
+
   #run(events: string, bytes: Uint8Array | null): string {
+    this.#events = events
     const given = bytes && this.#context.newArrayBuffer(bytes.slice().buffer)
     const result = this.#memory.call(this.#context, this.#dispatch, `[${events}]`, given)
     given?.dispose()
@@ -199,7 +271,7 @@ export class RoomSandbox {
       if (done.error) throw this.#failure(done.error)
       done.dispose()
       // A chain of short reactions may never reach the interrupt.
-      if (this.#isLate()) throw new ScriptFailed(this.#tooLate())
+      if (this.#isLate()) throw new ScriptFailed(this.#tooLate(''))
     }
   }
 
@@ -220,7 +292,7 @@ export class RoomSandbox {
       this.#isVisitOver = true
       return true
     }
-    const calls = this.#memory.numbers[this.#shared.at + NUMBERS.calls] as number
+    const calls = this.#number('calls')
     if (this.#measured.turn !== this.#turns || this.#measured.calls !== calls) {
       this.#measured = { turn: this.#turns, calls }
       this.#measuredSince = now
@@ -229,11 +301,24 @@ export class RoomSandbox {
     return now - this.#measuredSince > callMs
   }
 
-  #tooLate(): Failure {
+  #tooLate(stack: string): Failure {
     const { callMs } = this.#limits
-    return this.#isVisitOver
-      ? { reason: 'time', text: `Calls that came together took more than ${callMs * CALLS_IN_VISIT} ms.` }
-      : { reason: 'time', text: `A call of the script took more than ${callMs} ms.` }
+    const [what, ms] = this.#isVisitOver
+      ? ['Calls that came together', callMs * CALLS_IN_VISIT]
+      : ['A call of the script', callMs]
+    return { reason: 'time', text: `${what} took more than ${ms} ms, ${this.#place()}.`, stack }
+  }
+
+  /** Says in which handler the script is. */
+  #place(): string {
+    const at = this.#number('event')
+    if (at === IN_TIMERS) return 'in a timer'
+    const events: unknown[] = at === IN_REACTIONS ? [] : JSON.parse(`[${this.#events}]`)
+    if (at === IN_REACTIONS || events[at] === 'e') return 'after an `await`, or in a reaction of a promise'
+    const handler = HANDLERS[String(events[at])]
+    if (handler === undefined) return 'at its top level'
+    if (handler !== 'message') return `in \`${handler}\``
+    return `in \`message\` of the type ${JSON.stringify(String(events[at + 2]).slice(0, LONGEST_TYPE))}`
   }
 
   #failure(error: QuickJSHandle): ScriptFailed {
@@ -247,9 +332,11 @@ export class RoomSandbox {
     const [name, message, stack] = [part('name'), part('message'), part('stack')]
     const thrown = context.typeof(error) === 'string' ? context.getString(error) : `${name}: ${message}`
     error.dispose()
-    if (name === 'InternalError' && message === 'interrupted') return new ScriptFailed(this.#tooLate())
+    if (name === 'InternalError' && message === 'interrupted')
+      return new ScriptFailed(this.#tooLate(stack.slice(0, 2000)))
     if (message === 'out of memory') {
-      return new ScriptFailed({ reason: 'memory', text: `The room needs more than ${this.#limits.memoryBytes} bytes.` })
+      const text = `The room needs more than ${this.#limits.memoryBytes} bytes of memory, ${this.#place()}.`
+      return new ScriptFailed({ reason: 'memory', text, stack: stack.slice(0, 2000) })
     }
     return new ScriptFailed({ reason: 'open', text: thrown.slice(0, 2000), stack: stack.slice(0, 2000) })
   }

@@ -110,6 +110,37 @@ t.test('a room asks for so many scores and saves at once', async (t) => {
   t.equal(performed + refused, 1000, 'the others were refused')
 })
 
+t.test('a score or save that cannot be asked for rejects, and nothing is thrown', async (t) => {
+  let performed = 0
+  const count = async () => ++performed
+  const { open, enter, lines } = startScripts(t, {
+    backends: { submitScore: count, readSave: count, writeSave: count },
+  })
+  const hosted = await open(`export async function message(room, player, type) {
+  const all = []
+  for (let index = 0; index < 250; index++) all.push(room.score('best', player, index))
+  const settled = await Promise.allSettled(all)
+  const wrong = [
+    room.saves.get('nobody', 'k'), room.saves.set(player, '', 1), room.score('', player, 1),
+    room.saves.set(player, 'k', 'x'.repeat(100000)), room.saves.set(player, 'k', 1n),
+  ]
+  const codes = (await Promise.allSettled(wrong)).map(({ reason }) => reason.code)
+  room.send('settled', [settled.map(({ reason }) => reason?.code ?? null), codes])
+  if (type === 'lost')
+    room.saves.get('nobody', 'k')
+}`)
+  const ada = await enter(hosted)
+  ada.send('lost')
+  const [codes, wrong] = (await ada.next('settled')).data
+  t.same(codes.slice(0, 200), Array(200).fill(null), 'so many are asked for at once')
+  t.same(codes.slice(200), Array(50).fill('rate_limited'))
+  t.equal(performed, 200)
+  t.same(wrong, ['no_such_player', 'invalid_request', 'invalid_request', 'too_large', 'invalid_request'])
+  while (lines.length === 0) await setImmediate()
+  t.match(lines, [{ level: 'error', text: /^TypeError: There is no player "nobody"/, line: 12 }])
+  t.equal(ada.closed, null)
+})
+
 t.test('many short calls together end their room, and not the thread of other rooms', async (t) => {
   const { open, enter, lines } = startScripts(t, { limits: { roomScriptShare: 1 } })
   const beside = await open(
@@ -126,7 +157,7 @@ t.test('many short calls together end their room, and not the thread of other ro
   const ada = await enter(hosted)
   ada.send('go')
   t.same(await ada.end(), { code: 4010, reason: 'room_failed' })
-  t.match(lines.at(-1)?.text, 'Calls that came together took more than 50 ms.')
+  t.match(lines.at(-1)?.text, 'Calls that came together took more than 50 ms, in a timer.')
   bob.send('count')
   t.equal((await bob.next('count')).data, 12, 'the other room goes on as it was')
 })

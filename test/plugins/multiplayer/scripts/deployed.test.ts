@@ -5,6 +5,7 @@ import { type Build, filesOf, upload } from '../../deploy/build.ts'
 import { headersOf, RoomSocket, signInTo, upgrade } from '../kit.ts'
 
 const script = (name: string) => `
+  export const settings = { listed: ${name !== 'hidden'} }
   export function join(room, player) {
     if (room.id === 'closed') return 'Closed today.'
     if (room.id === 'broken') null.x
@@ -95,4 +96,11 @@ t.test('rooms run the script of the live deploy, and those of a preview the prev
   await deploy(build('third'), '?restartRooms=true')
   t.equal(await bob.closed, 1012)
   t.match(await room('lobby').next('msg'), { data: { name: 'third' } })
+
+  const listed = async () => (await owner.get('/mp/rooms', { host })).body.rooms.map(({ id }: { id: string }) => id)
+  t.same(await listed(), ['lobby'])
+  await deploy(build('hidden'))
+  t.match(await room('secret-8f3a').next('msg'), { data: { name: 'hidden' } })
+  t.same(await listed(), ['lobby'], 'a script can leave its rooms out of the list')
+  t.match((await owner.get('/games/pong/rooms')).text, /<code>secret-8f3a<\/code>/, 'the maker sees them')
 })

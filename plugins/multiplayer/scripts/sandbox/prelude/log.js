@@ -5,6 +5,15 @@
   const LONGEST_LINE = 2000
   const MOST_LINES = 20
 
+  /** Writes a whole number with a comma after each three digits. */
+  function grouped(number) {
+    const digits = `${number}`
+    let text = ''
+    for (let at = 0; at < digits.length; at++)
+      text += at > 0 && (digits.length - at) % 3 === 0 ? `,${digits[at]}` : digits[at]
+    return text
+  }
+
   return ({ json, cut, write }) => {
     let lines = 0
     function log(...values) {
@@ -29,8 +38,11 @@
         return ''
       }
     }
-    /** @param {string} [letter] of the operation: `E` for an exception, `F` for a request that failed */
-    function report(error, letter = 'E') {
+    /**
+     * @param {'E' | 'F'} [letter] of the operation: `E` for an exception, `F` for a request that failed
+     * @param {string} [player] the id of the player whose message caused it
+     */
+    function report(error, letter = 'E', player = '') {
       let name = ''
       let message = ''
       let stack = ''
@@ -43,11 +55,12 @@
       } else message = described(error)
       // Memory is a limit, which a script does not survive by catching the exception here.
       if (name === 'InternalError' && message === 'out of memory') throw error
-      write(`${letter}\t${stringify(name)}\t${stringify(message)}\t${stringify(stack)}\n`)
+      write(`${letter}\t${stringify(name)}\t${stringify(message)}\t${stringify(stack)}\t${stringify(player)}\n`)
     }
 
-    /** Lets the script log as many lines again. */
-    const beginTurn = () => {
+    /** Lets the script log as many lines again, and logs how many were too many. */
+    function beginTurn() {
+      if (lines > MOST_LINES) write(`G\t${stringify(`${grouped(lines - MOST_LINES)} lines were left out.`)}\n`)
       lines = 0
     }
     return { log, report, beginTurn }

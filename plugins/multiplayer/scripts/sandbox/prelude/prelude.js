@@ -11,21 +11,20 @@
 ;(() => {
   const { parse, stringify } = JSON
   const { apply } = Reflect
-  const { floor, max, min } = Math
-  const { isArray } = Array
+  const { max } = Math
   const { fromCharCode } = String
-  const { freeze, keys } = Object
+  const { freeze } = Object
   const NativePromise = Promise
+  const { resolve } = Promise
   const { then } = Promise.prototype
   const { slice: sliceBuffer } = ArrayBuffer.prototype
   const { slice: sliceText } = String.prototype
+  const NativeBuffer = ArrayBuffer
   const Bytes = Uint8Array
   const Numbers = Float64Array
   const TooMuch = RangeError
 
   const LONGEST_NAME = 128
-  /** More than any room has. */
-  const MOST_PLAYERS = 1e6
   /** Positions of the shared numbers. */
   const NOW = 0
   /** What may still be sent: bytes times recipients. */
@@ -36,8 +35,12 @@
   const CALLS = 3
   /** Becomes 1 when the script answers to a message: it sends something, or sets a timer. */
   const ANSWERED = 4
-  /** How long after a player has left there are scores and saves for them, in ms. */
-  const FAREWELL_MS = 10_000
+  /** The number of promises that are rejected, and handled by nobody. */
+  const REJECTED = 5
+  /** The position of the event that is being handled, or one of the next two. */
+  const EVENT = 6
+  const IN_TIMERS = -1
+  const IN_REACTIONS = -2
   /** What an operation costs beside its bytes. */
   const OPERATION_COST = 200
 
@@ -53,69 +56,38 @@
   }
 
   /**
-   * @param {string} optionsText JSON: `{ id, seed: [4 numbers], stateBytes, frameBytes, callBytes }`
-   * @param {ArrayBuffer} shared numbers, at the positions below
-   * @returns {(module: object) => ((text: string, bytes: ArrayBuffer | undefined) => string)}
+   * @param {string} optionsText JSON: `{ id, seed: [4 numbers], players, stateBytes, frameBytes, callBytes, sentPerSecond, sentAtOnce }`
+   * @param {ArrayBuffer} shared numbers, at the positions above
+   * @returns `start`, which takes the module and returns `dispatch`; `track`, which is to be told of rejected promises
    */
-  return (optionsText, shared, makeState, makeTimers, makeRequests, makeLog, setClock) => {
+  return (
+    optionsText,
+    shared,
+    makeRandom,
+    makePlayers,
+    makeState,
+    makeTimers,
+    makeRequests,
+    makeRejections,
+    makeLog,
+    readSettings,
+    setClock,
+  ) => {
     const options = parse(optionsText)
     let out = ''
     const write = (operation) => {
       out += operation
     }
     const numbers = new Numbers(shared)
-    /** Whether messages of players are handled. */
-    let answering = false
+    /** The id of the player whose message is being handled. */
+    let answering = ''
     /** The bytes of this dispatch that were handed over. */
     let taken = 0
     let sentInCall = 0
 
-    // sfc32, a small generator of good quality, seeded for each room.
-    let [a, b, c, d] = options.seed
-    const random = () => {
-      const sum = (((a + b) | 0) + d) | 0
-      d = (d + 1) | 0
-      a = b ^ (b >>> 9)
-      b = (c + (c << 3)) | 0
-      c = ((c << 21) | (c >>> 11)) + sum
-      c |= 0
-      return (sum >>> 0) / 4294967296
-    }
-
-    // By their ids. An object without prototype is faster than a map, whose methods have to be applied.
-    const players = { __proto__: null }
-    let list = freeze([])
-    /** The times at which players left, by their ids. */
-    const leftAt = { __proto__: null }
-    const relist = () => {
-      const ids = keys(players)
-      const next = []
-      for (let at = 0; at < ids.length; at++) next[at] = players[ids[at]]
-      list = freeze(next)
-    }
-
-    /** Adds the ids of recipients to a line. */
-    function idOf(to) {
-      const id = typeof to === 'object' && to !== null ? to.id : to
-      return typeof id !== 'string' || players[id] === undefined ? '' : id
-    }
-    function recipients(to) {
-      if (to === undefined || to === 'all') return { ids: '*', count: list.length }
-      if (!isArray(to)) {
-        const id = idOf(to)
-        return { ids: id, count: id === '' ? 0 : 1 }
-      }
-      let ids = ''
-      let count = 0
-      const length = min(to.length, options.players)
-      for (let at = 0; at < length; at++) {
-        const id = idOf(to[at])
-        if (id === '') continue
-        ids += ids === '' ? id : `,${id}`
-        count++
-      }
-      return { ids, count }
-    }
+    const random = makeRandom(options.seed)
+    const players = makePlayers({ now: () => numbers[NOW], most: options.players })
+    const { playerId, recipients } = players
     function mustFit(length) {
       if (length > options.frameBytes) throw new TooMuch(`A message has at most ${options.frameBytes} bytes.`)
     }
@@ -128,59 +100,60 @@
      */
     function emit(operation, count) {
       const cost = operation.length + OPERATION_COST
-      if (sentInCall + cost > options.callBytes || cost * max(1, count) > numbers[ALLOWANCE]) {
-        throw new TooMuch('The room sends too much.')
+      if (sentInCall + cost > options.callBytes) {
+        throw new TooMuch(`One call sends and writes at most ${options.callBytes} bytes.`)
       }
-      if (answering) numbers[ANSWERED] = 1
+      if (cost * max(1, count) > numbers[ALLOWANCE]) {
+        const { sentPerSecond, sentAtOnce } = options
+        throw new TooMuch(
+          `The room sends too much: at most ${sentPerSecond} bytes a second, and ${sentAtOnce} at once, times the players who get them.`,
+        )
+      }
+      if (answering !== '') numbers[ANSWERED] = 1
       sentInCall += cost
       numbers[ALLOWANCE] -= cost * max(1, count)
       out += operation
     }
 
-    const { state, keep, keepAll } = makeState({ options, nameOf, mustFit, count: () => list.length, emit })
+    const { state, keep, keepAll } = makeState({ options, nameOf, count: () => players.all().length, emit })
     const { schedule, runTimers, nextTimer } = makeTimers({ now: () => numbers[NOW], invoke })
     const setTimer = (ms, fn, isRepeated) => {
-      if (answering) numbers[ANSWERED] = 1
+      if (answering !== '') numbers[ANSWERED] = 1
       return schedule(ms, fn, isRepeated)
     }
 
     const { log, report, beginTurn } = makeLog({ json, cut, write })
 
-    const requests = makeRequests({ json, emit, report, mostBytes: options.frameBytes })
-    const { request, answer, open: openRequests, markAwaited } = requests
+    const requests = makeRequests({ json, emit, mostBytes: options.frameBytes })
+    const { request, answer, open: openRequests, isRequest } = requests
+    const { track, reportAll } = makeRejections({
+      report: (promise, reason, player) => report(reason, isRequest(promise) ? 'F' : 'E', player),
+      count: (size) => {
+        numbers[REJECTED] = size
+      },
+      playerNow: () => answering,
+    })
 
     const FAILED = { __proto__: null }
     function invoke(fn, values) {
       numbers[CALLS]++
       sentInCall = 0
       try {
-        const result = apply(fn, undefined, values)
-        if (typeof result === 'object') watch(result)
-        return result
+        return apply(fn, undefined, values)
       } catch (error) {
-        report(error)
+        report(error, 'E', answering)
         return FAILED
       }
     }
-    /** Reports the rejection of a promise. */
-    function watch(result) {
-      if (!(result instanceof NativePromise)) return
-      markAwaited(result)
-      apply(then, result, [undefined, (error) => report(error)])
+    /** Reports the rejection of what a handler of a player's message has returned. */
+    function watch(result, player) {
+      if (result instanceof NativePromise) apply(then, result, [undefined, (error) => report(error, 'E', player)])
     }
 
-    const hasJustLeft = (id) => leftAt[id] !== undefined && numbers[NOW] - leftAt[id] <= FAREWELL_MS
-    /** Returns the id of a player who is here. @param {boolean} mayHaveLeft whether one who has just left will do */
-    const playerId = (player, mayHaveLeft = false) => {
-      const id = typeof player === 'object' && player !== null ? player.id : player
-      if (typeof id !== 'string' || !(players[id] !== undefined || (mayHaveLeft && hasJustLeft(id))))
-        throw new TypeError('There is no such player here.')
-      return id
-    }
     const room = freeze({
       id: options.id,
       get players() {
-        return list
+        return players.all()
       },
       state,
       send(type, data, to) {
@@ -191,6 +164,9 @@
         emit(`M\t${ids}\t${frame}\n`, count)
       },
       sendBinary(bytes, to) {
+        if (!(bytes instanceof Bytes || bytes instanceof NativeBuffer)) {
+          throw new TypeError('room.sendBinary takes a Uint8Array or an ArrayBuffer.')
+        }
         const view = bytes instanceof Bytes ? bytes : new Bytes(bytes)
         const { ids, count } = recipients(to)
         if (count === 0) return
@@ -220,16 +196,17 @@
       every: (ms, fn) => setTimer(ms, fn, true),
       log,
       score: (board, player, value, detail) =>
-        request('score', [nameOf(board, 'The board'), playerId(player, true), value, detail]),
+        request('score', () => [nameOf(board, 'The board'), playerId(player, true), value, detail]),
       saves: freeze({
-        get: (player, key) => request('saves.get', [playerId(player, true), nameOf(key, 'The key')]),
-        set: (player, key, value) => request('saves.set', [playerId(player, true), nameOf(key, 'The key'), value]),
+        get: (player, key) => request('saves.get', () => [playerId(player, true), nameOf(key, 'The key')]),
+        set: (player, key, value) =>
+          request('saves.set', () => [playerId(player, true), nameOf(key, 'The key'), value]),
       }),
     })
 
     setClock({ now: () => numbers[NOW], random, log })
 
-    return (module) => {
+    const start = (module) => {
       const exported = (name) => (typeof module[name] === 'function' ? module[name] : null)
       const handlers = { __proto__: null }
       for (const name of ['open', 'join', 'message', 'binary', 'tick', 'leave', 'snapshot', 'restore', 'close']) {
@@ -237,59 +214,66 @@
       }
       /** Whether the room is over. The script then gets only answers to its requests. */
       let isClosed = false
+      /** The exception of an asynchronous `open` or `restore`. @type {{ error: unknown } | null} */
+      let openFailure = null
       const call = (name, values) => (handlers[name] === null ? undefined : invoke(handlers[name], values))
 
-      function readSettings() {
-        const { tick = 0, players: most = null, clientState = false, relay = false } = module.settings ?? {}
-        if (typeof tick !== 'number' || !(tick >= 0 && tick <= 60)) throw new TooMuch('settings.tick is 0 to 60.')
-        if (most !== null && !(typeof most === 'number' && most >= 1 && most <= MOST_PLAYERS && most === floor(most))) {
-          throw new TooMuch(`settings.players is 1 to ${MOST_PLAYERS}.`)
-        }
-        // Without `stringify`, which would call a method `toJSON` that the script may have added to all objects.
-        const flags = `"clientState":${clientState === true},"relay":${relay === true}`
-        out += `O\t{"tick":${tick},"players":${most},${flags},"snapshot":${handlers.snapshot !== null}}\n`
-      }
       function open(people, values, restored) {
-        for (let at = 0; at < people.length; at++) players[people[at].id] = people[at]
-        relist()
+        players.add(people)
         keepAll(values)
-        readSettings()
+        out += readSettings(module.settings, handlers.snapshot !== null)
         numbers[CALLS]++
         sentInCall = 0
         // An exception here ends the room.
-        if (typeof restored !== 'undefined' && handlers.restore !== null)
-          apply(handlers.restore, undefined, [room, restored])
-        else {
-          if (handlers.open !== null) apply(handlers.open, undefined, [room])
-          // The script starts over, and meets those who are there already.
-          for (let at = 0; at < list.length; at++) call('join', [room, list[at]])
+        const isRestored = typeof restored !== 'undefined' && handlers.restore !== null
+        const opener = isRestored ? handlers.restore : handlers.open
+        const result = opener === null ? undefined : apply(opener, undefined, isRestored ? [room, restored] : [room])
+        if (result instanceof NativePromise) {
+          const fail = (error) => {
+            openFailure ??= { error }
+          }
+          apply(then, result, [undefined, fail])
         }
+        if (isRestored) return
+        // The script starts over, and meets those who are there already.
+        const list = players.all()
+        for (let at = 0; at < list.length; at++) call('join', [room, list[at]])
       }
       function join(player, question) {
-        players[player.id] = player
-        relist()
+        const { id } = player
+        players.add([player])
         const verdict = call('join', [room, player])
-        const isRefused = verdict === FAILED || verdict === false || typeof verdict === 'string'
-        if (isRefused) {
-          delete players[player.id]
-          relist()
+        if (typeof verdict !== 'object' || verdict === null || verdict === FAILED) {
+          if (isRefusal(verdict)) players.remove(id)
+          return decide(question, verdict)
         }
+        // It waits for something, such as a save. The player is not in the room until then.
+        players.beginJoining(id)
+        const end = (value) => {
+          const left = players.endJoining(id, !isRefusal(value))
+          decide(question, value)
+          if (left !== null && !isRefusal(value)) call('leave', [room, player, left])
+        }
+        const fail = (error) => {
+          report(error)
+          end(FAILED)
+        }
+        apply(then, apply(resolve, NativePromise, [verdict]), [end, fail])
+      }
+      const isRefusal = (verdict) => verdict === FAILED || verdict === false || typeof verdict === 'string'
+      function decide(question, verdict) {
         const reason = typeof verdict === 'string' ? cut(verdict, 200) : ''
-        out += `V\t${question}\t${isRefused ? stringify(reason) : ''}\n`
+        out += `V\t${question}\t${isRefusal(verdict) ? stringify(reason) : ''}\n`
       }
       function leave(id, reason) {
-        const player = players[id]
-        if (player === undefined) return
-        delete players[id]
-        relist()
-        for (const other of keys(leftAt)) if (!hasJustLeft(other)) delete leftAt[other]
-        leftAt[id] = numbers[NOW]
-        call('leave', [room, player, reason])
+        const player = players.takeOut(id, reason)
+        if (player !== undefined) call('leave', [room, player, reason])
       }
       function takeSnapshot() {
         if (handlers.snapshot === null) return
         const data = invoke(handlers.snapshot, [room])
         if (data === FAILED) return
+        if (data instanceof NativePromise) return report(new TypeError('snapshot returns JSON, and no promise.'), 'F')
         let text
         try {
           text = json(data)
@@ -302,25 +286,25 @@
 
       const { message: onMessage } = handlers
       /** The call that is made most often, without an array of arguments. */
-      function takeMessage(player, type, data) {
+      function takeMessage(id, player, type, data) {
         numbers[CALLS]++
         sentInCall = 0
-        answering = true
+        answering = id
         try {
           const result = onMessage(room, player, type, data)
-          if (typeof result === 'object') watch(result)
+          if (typeof result === 'object') watch(result, id)
         } catch (error) {
-          report(error)
+          report(error, 'E', id)
         }
-        answering = false
+        answering = ''
       }
-      function takeBytes(player, bytes, length) {
+      function takeBytes(id, player, bytes, length) {
         const start = taken
         taken += length
         if (player === undefined) return
-        answering = true
-        call('binary', [room, player, new Bytes(apply(sliceBuffer, bytes, [start, taken]))])
-        answering = false
+        answering = id
+        watch(call('binary', [room, player, new Bytes(apply(sliceBuffer, bytes, [start, taken]))]), id)
+        answering = ''
       }
       function takeState(values, deleted) {
         for (let at = 0; at < deleted.length; at++) keep(deleted[at], undefined)
@@ -332,15 +316,15 @@
         const first = events[at + 1]
         switch (events[at]) {
           case 'm': {
-            const player = players[first]
-            if (player !== undefined && onMessage !== null) takeMessage(player, events[at + 2], events[at + 3])
+            const player = players.get(first)
+            if (player !== undefined && onMessage !== null) takeMessage(first, player, events[at + 2], events[at + 3])
             return at + 4
           }
           case 't':
             if (!isClosed) call('tick', [room, first])
             return at + 2
           case 'b':
-            takeBytes(players[first], bytes, events[at + 2])
+            takeBytes(first, players.get(first), bytes, events[at + 2])
             return at + 3
           case 'j':
             join(first, events[at + 2])
@@ -349,7 +333,7 @@
             leave(first, events[at + 2])
             return at + 3
           case 'p': {
-            const player = players[first]
+            const player = players.get(first)
             if (player !== undefined) player.data = events[at + 2]
             return at + 3
           }
@@ -368,6 +352,10 @@
           case 'R':
             open(first, events[at + 2], events[at + 3])
             return at + 4
+          case 'e':
+            if (openFailure !== null) throw openFailure.error
+            reportAll()
+            return at + 1
           default:
             isClosed = true
             call('close', [room])
@@ -378,8 +366,15 @@
       return (text, bytes) => {
         const events = parse(text)
         taken = 0
-        for (let at = 0; at < events.length; ) at = handle(events, at, bytes)
-        if (!isClosed) runTimers()
+        for (let at = 0; at < events.length; ) {
+          numbers[EVENT] = at
+          at = handle(events, at, bytes)
+        }
+        if (!isClosed && events[0] !== 'e') {
+          numbers[EVENT] = IN_TIMERS
+          runTimers()
+        }
+        numbers[EVENT] = IN_REACTIONS
         beginTurn()
         numbers[NEXT_TIMER] = isClosed ? -1 : nextTimer()
         if (isClosed) out += `C\t${openRequests()}\n`
@@ -388,5 +383,6 @@
         return result
       }
     }
+    return { start, track }
   }
 })()

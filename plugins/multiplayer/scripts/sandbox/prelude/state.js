@@ -8,7 +8,7 @@
   const TooMuch = RangeError
   const MOST_NAMES = 256
 
-  return ({ options, nameOf, mustFit, count, emit }) => {
+  return ({ options, nameOf, count, emit }) => {
     const json = (value) => stringify(value) ?? 'null'
     // The values are kept as JSON, so that the script gets a copy of what it has set.
     const texts = new NativeMap()
@@ -45,7 +45,6 @@
       if (change > 0 && stateBytes + change > options.stateBytes) {
         throw new TooMuch(`The state has at most ${options.stateBytes} bytes.`)
       }
-      mustFit(setText.length + deletedText.length)
       emit(`S\t{"set":{${setText}},"del":[${deletedText}]}\n`, count())
       for (let at = 0; at < deleted.length; at++) keep(deleted[at], undefined)
       for (let at = 0; at < names.length; at++) keep(names[at], written[at])

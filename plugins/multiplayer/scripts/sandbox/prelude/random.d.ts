@@ -1,0 +1,3 @@
+/** The text of `random.js`. */
+declare const text: string
+export default text

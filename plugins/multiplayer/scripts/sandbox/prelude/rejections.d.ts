@@ -1,0 +1,3 @@
+/** The text of `rejections.js`. */
+declare const text: string
+export default text

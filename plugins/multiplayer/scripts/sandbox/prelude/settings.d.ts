@@ -1,0 +1,3 @@
+/** The text of `settings.js`. */
+declare const text: string
+export default text
