@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import Type from 'typebox'
 import { NotFound } from '../../../core/errors.ts'
 import { VISIBLE_PATTERN } from '../../../core/visible-text.ts'
+import { CALL_LIMIT } from '../message-size.ts'
 import { defineTools } from '../tool.ts'
 import { decodeBase64 } from './deploys.ts'
 
@@ -35,8 +36,7 @@ export const assetTools = defineTools([
     name: 'asset_upload',
     title: 'Upload an asset',
     route: 'POST /api/assets',
-    description:
-      'Stores a model (.glb, .gltf, .vrm), a picture, a sound, or a ZIP archive of such, and returns the asset with its `fileUrl`. Private by default.',
+    description: `Stores a model (.glb, .gltf, .vrm), a picture, a sound, or a ZIP archive of such, and returns the asset with its \`fileUrl\`. Private by default; players of a game load public assets only. ${CALL_LIMIT}`,
     effect: 'adds',
     input: {
       fileName: Type.String({ minLength: 1, maxLength: 200, description: 'Such as `robot.glb`.' }),

@@ -3,6 +3,7 @@ import { buffer } from 'node:stream/consumers'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import Type from 'typebox'
 import { InvalidRequest, NotFound } from '../../../core/errors.ts'
+import { CALL_LIMIT } from '../message-size.ts'
 import { defineTools, type ToolCall } from '../tool.ts'
 
 /** The longest part of a file in one answer. Longer answers fill the context of an assistant. */
@@ -27,8 +28,7 @@ export const deployTools = defineTools([
     name: 'deploy_files',
     title: 'Publish files of a game',
     route: 'POST /api/deploy',
-    description:
-      'Publishes files atomically and returns the address to play. By default they change the live build, whose other files stay; with `whole: true` they are the whole build.',
+    description: `Publishes files atomically and returns the address to play. By default they change the live build, whose other files stay; with \`whole: true\` they are the whole build. ${CALL_LIMIT}`,
     effect: 'replaces',
     input: {
       gameId: Id,

@@ -161,6 +161,8 @@ t.test('gameyard mcp serves an assistant on standard input and output', async (t
     write('referee/gameyard.json', JSON.stringify({ ...project, room: '../../outside.js' }))
     const message = /outside\.js is outside of this project/
     t.match(await callTool(client, 'deploy_folder', build), { refused: true, json: { error: { message } } })
+    const heavy = callTool(client, 'deploy_files', { gameId: game.id, files: { 'a.txt': 'x'.repeat(33 * 1024 ** 2) } })
+    await t.rejects(heavy, /^[^{]*The message is too long, and nothing was changed\. A call has at most 32 MiB/)
     await transport.close()
   })
 

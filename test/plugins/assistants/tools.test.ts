@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
@@ -82,6 +83,45 @@ t.test('assistants', async (t) => {
       t.match((await call('games_list', { limit: 1 })).json.games, [{ id }])
     })
   }
+
+  t.test('the schemas of tools have only what every provider of models reads', async (t) => {
+    const { client } = await connect(t, platform, token)
+    const { tools } = await client.listTools()
+    const patterns: string[] = []
+    for (const { name, inputSchema } of tools) {
+      const text = JSON.stringify(inputSchema, (key, value) => {
+        if (key === 'pattern' && typeof value === 'string') patterns.push(value)
+        if (key === 'patternProperties') patterns.push(...Object.keys(value))
+        return value
+      })
+      t.notMatch(text, '"advice"', name)
+    }
+    t.ok(patterns.length > 3, 'plain patterns stay')
+    for (const pattern of patterns) t.notMatch(pattern, /\\[pPukK1-9]|\(\?(?!:)/, pattern)
+    const create = tools.find(({ name }) => name === 'game_create')
+    t.match(create?.inputSchema.properties?.title, { description: /visible character/, maxLength: 120 })
+    const python = spawnSync('python3', ['-c', 'import json, re, sys\nfor p in json.load(sys.stdin): re.compile(p)'], {
+      input: JSON.stringify(patterns),
+      encoding: 'utf8',
+    })
+    if (!python.error) t.equal(python.stderr, '', 'Python compiles them')
+    const { call } = await connect(t, platform, token)
+    t.match(await call('game_create', { title: '\u200b', description: '' }), {
+      refused: true,
+      json: { error: { code: 'invalid_request', details: [{ path: 'title', message: /visible/ }] } },
+    })
+  })
+
+  t.test('a message that is too long is refused with what to do', async (t) => {
+    const { client, call } = await connect(t, platform, token)
+    const { tools } = await client.listTools()
+    for (const { name, description } of tools) {
+      if (['deploy_files', 'asset_upload'].includes(name)) t.match(description, /at most 32 MiB, .* about 23 MiB/, name)
+    }
+    const files = { 'index.html': 'x', 'heavy.txt': 'x'.repeat(33 * 1024 ** 2) }
+    const refusal = await call('deploy_files', { gameId: 'dots-2026', files }).catch((error) => String(error))
+    t.match(refusal, /"jsonrpc":"2\.0".*too long.*Send the files in several calls/)
+  })
 
   t.test('a tool answers as its route does', async (t) => {
     const { call } = await connect(t, platform, token)
