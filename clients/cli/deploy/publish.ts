@@ -4,6 +4,7 @@ import { usageError } from '../errors.ts'
 import type { Game } from '../games.ts'
 import type { FoundProject } from '../project.ts'
 import { type DeployProgress, type DeployResult, deploy } from './deploy.ts'
+import { exposedFiles, exposedWarning } from './exposed-files.ts'
 import { readBuild } from './folder.ts'
 import { prepareRoomScript, type RoomScript, withRoomScript } from './room-script.ts'
 import { chooseFolder, chooseGame, projectOf, type Target } from './target.ts'
@@ -95,7 +96,11 @@ async function publishSource(
   const target = await chooseGame(api, { game, title, create, project, folder, startPage, cwd })
   if (confirm && !(await confirm(target.game))) return null
   report.target(target)
-  if (script) report.note(`Rooms   ${script.path}${script.bundled ? ', bundled with what it imports' : ''}`)
+  if (script) {
+    report.note(`Rooms   ${script.path}${script.bundled ? ', bundled with what it imports' : ''}`)
+    const exposed = exposedWarning(await exposedFiles(build, script))
+    if (exposed) report.warn(exposed)
+  }
   const { id: gameId, slug } = target.game
   // A gameyard.json without a game describes the one that this deploy has made.
   const described = project && (target.created || project.gameId === gameId || project.gameId === slug) ? project : {}
