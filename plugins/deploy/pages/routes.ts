@@ -248,6 +248,7 @@ const actions = (deploy: Deploy, { path, live, playerId }: Context): Content => 
   const verb = deploy.preview ? 'Publish' : 'Roll back to'
   return html`<${Row}>
     ${deploy.previewUrl && html`<${Button} small href=${`${path}/${deploy.id}/preview`} label=${`Preview ${name}`}>Preview<//>`}
+    ${isFinalized(deploy) && html`<${Button} small href=${archivePath(deploy)} label=${`Download ${name}`}>Download<//>`}
     ${
       deploy.state === 'superseded' &&
       rollbackForm({
@@ -270,6 +271,8 @@ const actions = (deploy: Deploy, { path, live, playerId }: Context): Content => 
     }
   <//>`
 }
+
+const archivePath = ({ gameId, id }: Deploy): string => `/api/games/${gameId}/deploys/${id}/archive`
 
 const TONES: Record<DeployState, Tone> = {
   uploading: 'info',
