@@ -1,11 +1,8 @@
 import { dirname, relative } from 'node:path'
 import type { Command } from 'commander'
-import type { ProjectBoard } from '../../clients/cli/boards.ts'
 import type { DeployProgress, DeployResult } from '../../clients/cli/deploy/deploy.ts'
-import type { RoomScript } from '../../clients/cli/deploy/room-script.ts'
+import type { Published } from '../../clients/cli/deploy/publish.ts'
 import type { Target } from '../../clients/cli/deploy/target.ts'
-import type { Game } from '../../clients/cli/games.ts'
-import type { FoundProject } from '../../clients/cli/project.ts'
 import type { Terminal } from '../../clients/cli/terminal.ts'
 import { type Client, type ClientOptions, runClient, withClientOptions } from '../client.ts'
 import type { Installation } from '../installation.ts'
@@ -62,64 +59,16 @@ const heldWords = (state: 'waiting' | 'refused', slug: string): string =>
     : `\n  The platform has not approved it: \`gameyard games get ${slug}\` shows why. Only you can open it.`
 
 async function run(client: Client, dir: string | undefined, options: Options): Promise<void> {
-  const [{ chooseFolder, projectOf }, { prepareRoomScript }, { usageError }] = await Promise.all([
-    import('../../clients/cli/deploy/target.ts'),
-    import('../../clients/cli/deploy/room-script.ts'),
-    import('../../clients/cli/errors.ts'),
-  ])
-  if (options.preview && options.restartRooms) {
-    throw usageError('--restart-rooms is for the live rooms, and a new preview has none.')
-  }
-  const found = await client.project()
-  const folder = await chooseFolder(dir, found, client.cwd)
-  const project = projectOf(found, { ...options, folder, cwd: client.cwd })
-  const script = project && (await prepareRoomScript(project, folder))
-  try {
-    await publish(client, { project, folder, script }, options)
-  } finally {
-    await script?.remove()
-  }
-}
-
-/** A folder to publish. */
-interface Source {
-  project: FoundProject | null
-  folder: string
-  script: RoomScript | null
-}
-
-async function publish(client: Client, { project, folder, script }: Source, options: Options): Promise<void> {
   const { terminal, env, cwd, stateFolder, signal } = client
-  const [{ chooseGame }, { readBuild }, { withRoomScript }, { deploy }, { ProgressBar }] = await Promise.all([
-    import('../../clients/cli/deploy/target.ts'),
-    import('../../clients/cli/deploy/folder.ts'),
-    import('../../clients/cli/deploy/room-script.ts'),
-    import('../../clients/cli/deploy/deploy.ts'),
+  const [{ publish }, { ProgressBar }, { formatBytes, formatSpan, plural }, { replacementsIn }] = await Promise.all([
+    import('../../clients/cli/deploy/publish.ts'),
     import('../../clients/cli/progress.ts'),
+    import('../../clients/cli/terminal.ts'),
+    import('../../clients/cli/deploy/replacements.ts'),
   ])
-  const { game, title, message, create = false, preview = false, restartRooms = false, allowSecret = false } = options
+  const { game, title, message, create = false, preview, restartRooms, allowSecret: allowSecrets } = options
+  const found = await client.project()
   const started = performance.now()
-  const read = await readBuild(folder)
-  const build = script ? withRoomScript(read, script) : read
-  const api = await client.api()
-  if (build.leftOut.length > 0) terminal.note(terminal.styleNote('yellow', `Left out: ${build.leftOut.join(', ')}`))
-  if (build.startPage) terminal.note(`${build.startPage} is published as index.html, the page that opens.`)
-  const startPage = build.files.find(({ path }) => path === 'index.html')?.file as string
-  const target = await chooseGame(api, { game, title, create, project, folder, startPage, cwd })
-  sayTarget(terminal, target, cwd)
-  if (script) terminal.note(`Rooms   ${script.path}${script.bundled ? ', bundled with what it imports' : ''}`)
-  const { id: gameId, slug: gameSlug } = target.game
-  // A gameyard.json without a game describes the one that this deploy has made.
-  const described = project && (target.created || project.gameId === gameId || project.gameId === gameSlug)
-  await bringFeatures(client, target.game, (described && project) || {}, preview)
-  await bringBoards(client, gameId, {
-    boards: (described && project.boards) || [],
-    preview,
-    hasScript: script !== null,
-  })
-
-  const { formatBytes, formatSpan, plural } = await import('../../clients/cli/terminal.ts')
-  const { replacementsIn } = await import('../../clients/cli/deploy/replacements.ts')
   const bar = new ProgressBar(terminal, env)
   const say = (line: string) => {
     bar.clear()
@@ -159,24 +108,24 @@ async function publish(client: Client, { project, folder, script }: Source, opti
       terminal.draw('\r\x1b[2KPublishing…')
     },
   }
-  let result: DeployResult
+  let published: Published
   try {
-    const request = {
-      game: target.game,
-      build,
-      message,
-      preview,
-      room: script?.path,
-      restartRooms,
-      allowSecrets: allowSecret,
-      stateFolder,
-      signal,
-    }
-    result = await deploy(api, request, progress)
+    const publication = { dir, found, cwd, game, title, message, create, preview, restartRooms, allowSecrets }
+    published = (await publish(
+      client.api,
+      { ...publication, stateFolder, signal },
+      {
+        note: (line) => terminal.note(line),
+        warn: (line) => terminal.note(terminal.styleNote('yellow', line)),
+        target: (target) => sayTarget(terminal, target, cwd),
+        progress,
+      },
+    )) as Published // no question was asked
   } finally {
     bar.clear()
     if (terminal.interactive) terminal.draw('\r\x1b[2K')
   }
+  const { target, result } = published
   const { id, slug, title: name, approval } = target.game
   terminal.result({ ...result, game: { id, slug, title: name }, created: target.created }, () => {
     const sent =
@@ -203,60 +152,6 @@ function foundIn(terminal: Terminal, { build, isolation }: DeployResult): string
     ),
   ]
   return lines.map((line) => `\n  ${line}`).join('')
-}
-
-/**
- * Sets what gameyard.json says about the game, before the build is published: a value that is refused leaves the live
- * version as it is. A preview changes nothing of the game.
- */
-async function bringFeatures(
-  client: Client,
-  game: Game,
-  { features = {}, clickToStart }: Partial<FoundProject>,
-  preview: boolean,
-): Promise<void> {
-  const current = (game.features ?? {}) as Record<string, unknown>
-  const changed = Object.entries(features).filter(
-    ([name, value]) => JSON.stringify(value) !== JSON.stringify(current[name]),
-  )
-  const changes = {
-    ...(changed.length > 0 ? { features: Object.fromEntries(changed) } : {}),
-    ...(clickToStart === undefined || clickToStart === game.settings.clickToStart
-      ? {}
-      : { settings: { clickToStart } }),
-  }
-  if (Object.keys(changes).length === 0) return
-  const { terminal } = client
-  if (preview) return terminal.note('The features of gameyard.json are set when the deploy is published.')
-  const api = await client.api()
-  await api.patch<Game>(`/api/games/${encodeURIComponent(game.id)}`, changes)
-  terminal.note(
-    `Features  ${[...changed.map(([name]) => name), ...(changes.settings ? ['clickToStart'] : [])].join(', ')}`,
-  )
-}
-
-/**
- * Makes or changes the boards of gameyard.json before the build is published, so that the build finds them. A preview
- * leaves them as they are, since the live version uses the same boards.
- */
-async function bringBoards(
-  client: Client,
-  gameId: string,
-  { boards, preview, hasScript }: { boards: ProjectBoard[]; preview: boolean; hasScript: boolean },
-): Promise<void> {
-  if (boards.length === 0) return
-  const { terminal } = client
-  if (preview) return terminal.note('The boards of gameyard.json stay as they are until the deploy is published.')
-  const [api, { putBoard }] = await Promise.all([client.api(), import('../../clients/cli/boards.ts')])
-  for (const board of boards) {
-    const { writers } = await putBoard(api, gameId, board)
-    // The deploy that follows replaces the one that the platform has looked at.
-    if (writers === 'room' && !hasScript)
-      terminal.note(
-        terminal.styleNote('yellow', `Nothing can write the board ${board.id}: gameyard.json names no room script.`),
-      )
-  }
-  terminal.note(`Boards  ${boards.map(({ id }) => id).join(', ')}`)
 }
 
 function sayTarget(terminal: Terminal, { game, created, wrote }: Target, cwd: string): void {

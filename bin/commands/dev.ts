@@ -147,7 +147,9 @@ async function runRoomScript(
   }
   const publish = async () => {
     try {
-      if (await script.publish()) terminal.note(terminal.styleNote('dim', `rooms run ${project.room}`))
+      const notes = await script.publish()
+      if (notes) terminal.note(terminal.styleNote('dim', `rooms run ${project.room}`))
+      for (const note of notes ?? []) terminal.note(terminal.styleNote('yellow', note))
     } catch (error) {
       say(error)
     }

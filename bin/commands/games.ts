@@ -6,6 +6,7 @@ import type { Installation } from '../installation.ts'
 import { configureActivity } from './games-activity.ts'
 import { configureBoards } from './games-boards.ts'
 import { configureDomains } from './games-domains.ts'
+import { configureDownload } from './games-download.ts'
 import { configureMembers } from './games-members.ts'
 
 interface Fields {
@@ -143,6 +144,7 @@ Examples:
   }
 
   configureActivity(games, installation, chosenGame)
+  configureDownload(games, installation, chosenGame)
   configureMembers(games, installation, chosenGame)
   configureDomains(games, installation, chosenGame)
   configureBoards(games, installation, chosenGame)

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import type { Build } from '../../clients/cli/deploy/folder.ts'
 import type { RoomScript } from '../../clients/cli/deploy/room-script.ts'
 import type { Check } from '../../clients/cli/doctor.ts'
 import type { CliError } from '../../clients/cli/errors.ts'
@@ -53,7 +54,7 @@ export async function* diagnoseBuild(
   }
   if (script) {
     build = withRoomScript(build, script)
-    yield await roomScript(script).finally(script.remove)
+    yield* await roomScript(script, build).finally(script.remove)
   }
   const { files, leftOut } = build
   const size = formatBytes(files.reduce((sum, file) => sum + file.size, 0))
@@ -88,12 +89,14 @@ const failed = (name: string, { message, hint }: CliError): Check => ({
 })
 
 /** Checks a room script as the platform does at the deploy. */
-async function roomScript({ path, file, size, bundled }: RoomScript): Promise<Check> {
-  const [{ inspectScript }, { ROOM_SCRIPT_BYTES }] = await Promise.all([
+async function roomScript(script: RoomScript, build: Build): Promise<Check[]> {
+  const { path, file, size, bundled } = script
+  const [{ exposedFiles, exposedWarning }, { inspectScript }, { ROOM_SCRIPT_BYTES }] = await Promise.all([
+    import('../../clients/cli/deploy/exposed-files.ts'),
     import('../../plugins/deploy/room-script/inspect.ts'),
     import('../../plugins/deploy/manifest/check-files.ts'),
   ])
-  const refused = (message: string): Check => ({ name: ROOM_SCRIPT, status: 'failed', message })
+  const refused = (message: string): Check[] => [{ name: ROOM_SCRIPT, status: 'failed', message }]
   if (path === 'index.html') return refused(`${path} is the page of the game, and no room script`)
   if (size > ROOM_SCRIPT_BYTES)
     return refused(`${path} has ${size} bytes; a room script has at most ${ROOM_SCRIPT_BYTES}`)
@@ -103,8 +106,15 @@ async function roomScript({ path, file, size, bundled }: RoomScript): Promise<Ch
   } catch {
     return refused(`${path} is not UTF-8 text`)
   }
-  const problem = inspectScript(text)
+  const { problem, notes } = inspectScript(text)
   if (problem) return refused(`${path}:${problem.line}:${problem.column}: ${problem.message}`)
   const how = bundled ? ', bundled with what it imports' : ''
-  return { name: ROOM_SCRIPT, status: 'ok', message: `${path}${how}; no browser gets it` }
+  const exposed = exposedWarning(await exposedFiles(build, script))
+  return [
+    { name: ROOM_SCRIPT, status: 'ok', message: `${path}${how}; no browser gets it` },
+    ...notes.map(({ level, message }): Check => {
+      return { name: ROOM_SCRIPT, status: level === 'info' ? 'ok' : 'warning', message: `${path} ${message}` }
+    }),
+    ...(exposed ? [{ name: ROOM_SCRIPT, status: 'warning', message: exposed } as const] : []),
+  ]
 }

@@ -7,6 +7,7 @@ export const HINTS: Readonly<Record<string, string>> = {
   storage_full: "The platform's disk is full: its host has to make room. Nothing was lost.",
   quota_exceeded: 'What you store, and how much you may: gameyard usage',
   too_many_tokens: 'List them, and revoke what you no longer use: gameyard tokens list',
+  live_secret: 'To publish it nevertheless: gameyard deploy --allow-secret',
   deploy_expired: 'Start again: gameyard deploy',
   incomplete_deploy: 'Start again: gameyard deploy',
   slug_taken: 'Give the game another address: gameyard games update GAME --slug ADDRESS',

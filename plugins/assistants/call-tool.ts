@@ -161,7 +161,11 @@ function asPlatformError({ app, requestId }: Caller, error: unknown): PlatformEr
 
 /** The error body of the API, with what to do next. */
 function failure(error: PlatformError, portal: string): CallToolResult {
-  const { message, code, details, body } = error
+  const { code, details, body } = error
+  // The words of the API for the header that is an argument here.
+  const message = error.message
+    .replace('Idempotency-Key', 'idempotencyKey')
+    .replace('another request body', 'other arguments')
   const next = nextStep(error, portal)
   return refusal(
     JSON.stringify({

@@ -12,14 +12,13 @@ import { type Caller, callTool } from './call-tool.ts'
 import { answerOf, directCall } from './direct-calls.ts'
 import { BatchRefused } from './errors.ts'
 import type { LastCalls } from './last-calls.ts'
+import { CALL_LIMIT, MOST_BYTES } from './message-size.ts'
 import { newSession, OpenCalls, type Sender, sessionOf } from './open-calls.ts'
 import { resourceScopes } from './scopes.ts'
 import { createServer, identityOf } from './server.ts'
 import { registeredTools } from './tool-table.ts'
 
 const constraints = { origin: 'portal' } as const
-/** `deploy_files` and `asset_upload` carry files as text, which makes binary ones a third longer. */
-const MOST_BYTES = 32 * 1024 ** 2
 const SHORT_BYTES = 1024 ** 2
 /** The longer messages of one caller in a minute. */
 const LONG_PER_MINUTE = 30
@@ -40,6 +39,10 @@ export const routes =
   (lastCalls: LastCalls): Routes =>
   async (app) => {
     parseLongTexts(app)
+    app.setErrorHandler((error: { statusCode?: number }, _request, reply) => {
+      if (error.statusCode !== 413) throw error
+      return reply.code(413).header('cache-control', 'no-store').send(TOO_LARGE)
+    })
     const { portal } = app.origins
     const uri = `${portal}/mcp`
     app.identity.resources.add({ uri, name: `${app.site.name}`, scopes: resourceScopes() })
@@ -149,6 +152,17 @@ export const routes =
       )
     }
   }
+
+/** The answer to a message whose id has not been read. */
+const TOO_LARGE = {
+  jsonrpc: '2.0',
+  id: null,
+  error: {
+    code: -32_600,
+    message: `The message is too long, and nothing was changed. ${CALL_LIMIT} Send the files in several calls; deploy_files leaves those that are live.`,
+    data: { code: 'payload_too_large' },
+  },
+}
 
 /** Sends a body that is serialised already. */
 const asText = (payload: unknown) => payload as string

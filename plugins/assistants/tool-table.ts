@@ -2,6 +2,7 @@ import { type ErrorDetail, InvalidRequest } from '../../core/errors.ts'
 import { sentenceOf, validationDetails } from '../../core/http/forms/validation-messages.ts'
 import type { RouteEntry, RouteTable } from '../../core/http/routes.ts'
 import { serializerCompiler, validatorCompiler } from '../../core/http/validation.ts'
+import { listedSchema } from './listed-schema.ts'
 import type { Arguments, Tool } from './tool.ts'
 import { aiTools } from './tools/ai.ts'
 import { assetTools } from './tools/assets.ts'
@@ -15,7 +16,7 @@ const TOOLS: readonly Tool[] = [...gameTools, ...deployTools, ...assetTools, ...
 /** A tool with what its route declares. */
 export interface RegisteredTool extends Tool {
   scope?: string
-  /** JSON Schema of the arguments. */
+  /** JSON Schema of the arguments as the list of tools shows it. Calls are validated by a stricter one. */
   schema: ObjectSchema
   idempotent: boolean
   perMinute: number | null
@@ -64,7 +65,7 @@ function registered(tool: Tool, route: RouteEntry, routes: Pick<RouteTable, 'fin
   return {
     ...tool,
     ...(scope ? { scope } : {}),
-    schema,
+    schema: listedSchema(schema) as ObjectSchema,
     idempotent,
     perMinute: route.perMinute,
     serialize,

@@ -220,8 +220,8 @@ export class Deploys {
       const uploader = { ...uploaderOf(deploy), liveDeployId: game.liveDeployId }
       const wrong = await falseSizes({ ...this.#parts, manifests: this.manifests }, uploader, contents)
       if (wrong[0]) throw new IncompleteDeploy(`${wrong[0].path} ${wrong[0].message}`).with({ details: wrong })
-      await verifyRoomScript(this, { ...this.#parts, check: this.#scriptCheck }, deploy.id)
-      await this.#examine(deploy, notes)
+      const onScript = await verifyRoomScript(this, { ...this.#parts, check: this.#scriptCheck }, deploy.id)
+      await this.#examine(deploy, [...(notes ?? []), ...onScript])
       const from = ['uploading', 'finalizing'] as const
       if (preview) await finalizePreview(this.#parts, { deployId, gameId: game.id, from })
       else {

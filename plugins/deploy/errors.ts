@@ -22,7 +22,7 @@ export const UploadRefused = defineError(
 export const LiveSecret = defineError(
   'live_secret',
   400,
-  'Everybody can read what a deploy publishes, and %s, line %s, holds a secret that works on this platform: %s%s. Take it out of the build, and make a new one. To publish it nevertheless: --allow-secret, in the API allowSecrets=true.',
+  'Everybody can read what a deploy publishes, and %s, line %s, holds a secret that works on this platform: %s%s. Take it out of the build, and make a new one.',
 )
 export const InvalidRoomScript = defineError('invalid_room_script', 400, '%s cannot be a room script: %s.')
 export const NothingToRestart = defineError(

@@ -22,6 +22,8 @@ export interface NewBuild {
   room?: string | null
   message?: string
   preview?: boolean
+  /** Ends the live rooms, so that new ones begin with the new script. */
+  restartRooms?: boolean
 }
 
 interface Deploying {
@@ -32,7 +34,7 @@ interface Deploying {
   finalize(
     playerId: string,
     deployId: string,
-    options: { preview?: boolean; expectedLive?: string | null },
+    options: { preview?: boolean; restartRooms?: boolean; expectedLive?: string | null },
   ): Promise<FinalizedDeploy>
   readonly unresumable: { run<Result>(work: (deployId: string) => Promise<Result>): Promise<Result> }
 }
@@ -65,7 +67,7 @@ export async function publishFiles(
     bytes.set(sha256, content)
     listed.set(path, { path, sha256, size: content.length })
   }
-  const { message, preview = false } = build
+  const { message, preview = false, restartRooms = false } = build
   const liveRoom = live && liveDeployId ? (await deploys.get(playerId, liveDeployId)).room : null
   const room = build.room === undefined ? liveRoom && listed.has(liveRoom) && liveRoom : build.room
   const announced = {
@@ -84,7 +86,7 @@ export async function publishFiles(
     }
     // Another publication may have gone live since the live build was read, and its changes must not be lost.
     const expects = !preview && (!build.whole || build.basedOn !== undefined)
-    const options = { preview, ...(expects ? { expectedLive: liveDeployId } : {}) }
+    const options = { preview, restartRooms, ...(expects ? { expectedLive: liveDeployId } : {}) }
     return { deployId, ...(await deploys.finalize(playerId, deployId, options)) }
   })
 }

@@ -49,6 +49,7 @@ function describe(
     expiresAt: row.expiresAt.toISOString(),
     liveAt: row.liveAt?.toISOString() ?? null,
     replacedBy,
+    preview: row.state === 'superseded' && !row.liveAt,
     pinned: row.pinned,
     room: row.roomPath ?? null,
     isolation: isWhole ? isolationOf(game.settings.crossOriginIsolated, row.build ?? null) : null,

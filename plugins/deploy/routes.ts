@@ -27,6 +27,7 @@ import {
   UploadParams,
 } from './schemas.ts'
 import { receive } from './uploads/receive-file.ts'
+import { downloadRoute } from './zip/download-route.ts'
 
 const constraints = { origin: 'portal' } as const
 const accepts = TOKENS_AND_SESSION
@@ -60,6 +61,7 @@ export const routes =
     }
 
     await app.register(announcement(limits))
+    await app.register(downloadRoute)
 
     app.post(
       '/api/deploy/:deployId/finalize',

@@ -195,6 +195,9 @@ export const Deploy = Type.Object(
       description:
         'The deploy that `player` put live instead of it, at `at`; null: it is live, or never was, or nobody knows any more.',
     }),
+    preview: Type.Boolean({
+      description: 'It is whole and never was live: people reach it at `previewUrl` only. Its state is `superseded`.',
+    }),
     pinned: Type.Boolean({ description: 'Kept however many deploys come after it.' }),
     room: Type.Union([Type.String(), Type.Null()], { description: 'The path of its room script.' }),
     isolation: Type.Union([Isolation, Type.Null()], { description: 'null before it is whole.' }),

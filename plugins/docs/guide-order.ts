@@ -35,3 +35,10 @@ export function groupGuides(names: string[]): { title: string; names: string[] }
   const others = names.filter((name) => !known.includes(name)).sort()
   return [...placed, { title: 'More', names: others }].filter((group) => group.names.length > 0)
 }
+
+const NOT_FOR_MAKERS = new Set(
+  ORDER.filter(({ title }) => title === 'Host' || title === 'Extend').flatMap(({ names }) => names),
+)
+
+/** Whether a guide is for those who make games, and not for hosts or for authors of plugins. */
+export const isForMakers = (name: string): boolean => !NOT_FOR_MAKERS.has(name)

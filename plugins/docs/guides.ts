@@ -1,4 +1,5 @@
 import { groupGuides } from './guide-order.ts'
+import { fillInText, type GuideOrigins } from './placeholders.ts'
 import type { RenderedGuide } from './render.ts'
 import { type Found, type Passage, SearchIndex } from './search.ts'
 import type { GuideSource } from './source.ts'
@@ -17,10 +18,12 @@ interface Shelf {
 /** All guides, rendered once at the first visit, so that they do not slow the start. */
 export class Guides {
   readonly #source: GuideSource
+  readonly #origins: GuideOrigins
   #shelf: Promise<Shelf> | null = null
 
-  constructor(source: GuideSource) {
+  constructor(source: GuideSource, origins: GuideOrigins) {
     this.#source = source
+    this.#origins = origins
   }
 
   /** Returns the guides by group, in reading order. */
@@ -54,9 +57,9 @@ export class Guides {
     return (await this.#open()).index.passages(query, limit)
   }
 
-  /** Returns a guide as it is written, in Markdown; null when there is none of this name. */
+  /** Returns a guide in Markdown, with the addresses of this platform; null when there is none of this name. */
   async markdown(name: string): Promise<string | null> {
-    return (await this.find(name)) && this.#source.text(name)
+    return (await this.find(name)) && fillInText(await this.#source.text(name), this.#origins)
   }
 
   #open(): Promise<Shelf> {
@@ -71,10 +74,19 @@ export class Guides {
     const { renderGuide } = await import('./render.ts')
     const groups: Shelf['groups'] = []
     for (const { title, names } of groupGuides(await this.#source.names())) {
-      const read = async (name: string): Promise<Guide> => ({ name, ...renderGuide(await this.#source.text(name)) })
+      const read = async (name: string): Promise<Guide> => {
+        const rendered = renderGuide(await this.#source.text(name))
+        return { name, ...rendered, sections: rendered.sections.map((section) => this.#filledIn(section)) }
+      }
       groups.push({ title, guides: await Promise.all(names.map(read)) })
     }
     const guides = groups.flatMap((group) => group.guides)
     return { groups, guides, index: new SearchIndex(guides) }
+  }
+
+  /** The HTML of a guide is filled in for each reader; what search finds is the same for all. */
+  #filledIn({ id, ...parts }: RenderedGuide['sections'][number]): RenderedGuide['sections'][number] {
+    const filled = Object.entries(parts).map(([name, text]) => [name, fillInText(text, this.#origins)])
+    return { id, ...Object.fromEntries(filled) }
   }
 }

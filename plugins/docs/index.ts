@@ -16,7 +16,7 @@ declare module 'fastify' {
  * service.
  */
 export default definePlugin({ name: 'docs', dependencies: ['games'] }, async (app) => {
-  app.decorate('guides', new Guides(guideSource))
+  app.decorate('guides', new Guides(guideSource, app.origins))
   app.sitemaps.push({
     name: 'guides',
     starts: async () => ['all'],

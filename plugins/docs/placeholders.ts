@@ -19,20 +19,27 @@ export interface ReaderGame {
 const PLACEHOLDERS =
   /http:\/\/my-game\.localhost:8080|http:\/\/localhost:8080|YOUR_CLIENT_ID|(?<![\w-])my-game(?![\w-])/g
 
-/** @param game the reader's game; without one only the addresses are replaced */
-export function fillIn(
-  html: string,
-  origins: Pick<Origins, 'portal' | 'game' | 'byPort'>,
-  game: ReaderGame | null,
-): string {
-  return html.replace(PLACEHOLDERS, (placeholder) => {
-    if (placeholder === 'http://localhost:8080') return escapeHtml(origins.portal)
-    if (placeholder === 'YOUR_CLIENT_ID') return escapeHtml(game?.clientId ?? placeholder)
-    if (placeholder === 'my-game') return escapeHtml(game?.slug ?? placeholder)
-    if (game) return escapeHtml(new URL(game.url).origin)
-    // If games have ports, a game that does not exist yet has none.
-    return origins.byPort ? placeholder : escapeHtml(origins.game('my-game'))
-  })
+export type GuideOrigins = Pick<Origins, 'portal' | 'game' | 'byPort'>
+
+/**
+ * Fills in a guide as HTML.
+ *
+ * @param game the reader's game; without one only the addresses are replaced
+ */
+export const fillIn = (html: string, origins: GuideOrigins, game: ReaderGame | null): string =>
+  html.replace(PLACEHOLDERS, (placeholder) => escapeHtml(replacementFor(placeholder, origins, game)))
+
+/** Fills the platform's addresses into a text that is not HTML, such as Markdown. */
+export const fillInText = (text: string, origins: GuideOrigins): string =>
+  text.replace(PLACEHOLDERS, (placeholder) => replacementFor(placeholder, origins, null))
+
+function replacementFor(placeholder: string, origins: GuideOrigins, game: ReaderGame | null): string {
+  if (placeholder === 'http://localhost:8080') return origins.portal
+  if (placeholder === 'YOUR_CLIENT_ID') return game?.clientId ?? placeholder
+  if (placeholder === 'my-game') return game?.slug ?? placeholder
+  if (game) return new URL(game.url).origin
+  // If games have ports, a game that does not exist yet has none.
+  return origins.byPort ? placeholder : origins.game('my-game')
 }
 
 const escapeHtml = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')

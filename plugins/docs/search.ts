@@ -1,3 +1,4 @@
+import { isForMakers } from './guide-order.ts'
 import type { RenderedGuide } from './render.ts'
 
 /** A search result: a section. */
@@ -14,8 +15,10 @@ export interface Found {
 
 /** A search result with the whole section, for programs. */
 export interface Passage extends Pick<Found, 'href' | 'guide' | 'heading'> {
-  /** The section in Markdown. */
+  /** The section in Markdown, or the beginning of a long one. */
   text: string
+  /** Whether the guide goes on with this section. */
+  cut: boolean
 }
 
 interface Section {
@@ -26,11 +29,16 @@ interface Section {
   /** Code is searched, but appears in the excerpt only if nothing else matches. */
   code: string
   markdown: string
+  isForMakers: boolean
 }
 
 /** A match in a heading counts more than one in the text. */
 const WEIGHTS = { guide: 3, heading: 6, text: 1, code: 1 }
 const EXCERPT = 150
+/** The longest text of a passage, in characters. Longer ones fill the context of an assistant. */
+const LONGEST_PASSAGE = 4000
+/** How much a section for hosts counts for an assistant, which makes games. */
+const OTHERS_WEIGHT = 0.6
 
 /** A small full-text index over the sections of all guides. It maps words to sections with weights. */
 export class SearchIndex {
@@ -48,6 +56,7 @@ export class SearchIndex {
         text: text.replace(/\s+/g, ' ').trim(),
         code: code.replace(/\s+/g, ' ').trim(),
         markdown: markdown.trim(),
+        isForMakers: isForMakers(name),
       })),
     )
     this.#sections.forEach((section, index) => {
@@ -70,11 +79,14 @@ export class SearchIndex {
   passages(query: string, limit: number): Passage[] {
     const asked = askedIn(query)
     if (asked.length === 0) return []
-    const scores = asked.map((word) => this.#scoresOf(word))
-    const all = scores.reduce(both)
-    return best(all.size > 0 ? all : scores.reduce(either), limit).map((at) => {
+    const words = asked.map((word) => this.#scoresOf(word))
+    const all = words.reduce(both)
+    const scores = [...(all.size > 0 ? all : words.reduce(either))].map(([at, score]) => {
+      return [at, this.#sections[at]?.isForMakers ? score : score * OTHERS_WEIGHT] as const
+    })
+    return best(new Map(scores), limit).map((at) => {
       const { href, guide, heading, markdown } = this.#sections[at] as Section
-      return { href, guide, heading, text: markdown }
+      return { href, guide, heading, ...shortened(markdown) }
     })
   }
 
@@ -110,6 +122,14 @@ export class SearchIndex {
     const ended = from + EXCERPT < text.length ? `${cut.slice(0, cut.lastIndexOf(' '))} …` : cut
     return { href, guide, heading, excerpt: `${from > 0 ? '… ' : ''}${ended}`.split(pattern) }
   }
+}
+
+/** Cuts a long section at the end of a line; an open block of code is closed. */
+function shortened(markdown: string): Pick<Passage, 'text' | 'cut'> {
+  if (markdown.length <= LONGEST_PASSAGE) return { text: markdown, cut: false }
+  const text = markdown.slice(0, markdown.lastIndexOf('\n', LONGEST_PASSAGE))
+  const isInCode = (text.match(/^```/gm)?.length ?? 0) % 2 === 1
+  return { text: isInCode ? `${text}\n\`\`\`` : text, cut: true }
 }
 
 const askedIn = (query: string): string[] => [...new Set(wordsOf(query))].slice(0, 8)

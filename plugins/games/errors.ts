@@ -6,7 +6,7 @@ export const OwnerChanged = defineError('owner_changed', 409, 'The owner of this
 export const OwnerStays = defineError(
   'owner_stays',
   409,
-  'The owner of a game stays in it; delete the game if it should end.',
+  'The owner of a game stays in it. Transfer the game to another maker first, or delete it.',
 )
 export const TooManyMembers = defineError(
   'too_many_members',

@@ -353,6 +353,7 @@ POST   /api/deploy/:deployId/finalize            portal  deployments:write api-t
 POST   /api/deploy/:deployId/rollback            portal  deployments:write api-token cli-token session
 GET    /api/deploy/:deployId                     portal  games:read api-token cli-token session
 GET    /api/games/:id/deploys                    portal  games:read api-token cli-token session
+GET    /api/games/:id/deploys/:deployId/archive  portal  games:read api-token cli-token session
 GET    /api/games/:id/draft                      portal  games:read api-token cli-token session
 PATCH  /api/games/:id/draft                      portal  deployments:write api-token cli-token session
 DELETE /api/games/:id/draft                      portal  deployments:write api-token cli-token session

@@ -1,11 +1,10 @@
 import { realpath } from 'node:fs/promises'
-import { resolve, sep } from 'node:path'
+import { relative, resolve, sep } from 'node:path'
 import type { JSONRPCMessage, JSONRPCRequest } from '@modelcontextprotocol/client'
 import type { Api } from '../api.ts'
-import { deploy } from '../deploy/deploy.ts'
-import { readBuild } from '../deploy/folder.ts'
+import { publish } from '../deploy/publish.ts'
 import { CliError } from '../errors.ts'
-import { getGame } from '../games.ts'
+import { findProject } from '../project.ts'
 import type { Questions } from './elicitation.ts'
 
 export interface Surroundings {
@@ -20,7 +19,7 @@ export const DEPLOY_FOLDER = {
   name: 'deploy_folder',
   title: 'Publish a folder',
   description:
-    'Publishes a folder of this project that has an index.html, atomically; only changed files are uploaded. Not published: .git, .env*, node_modules, and what a .gameyardignore in it lists.',
+    'Publishes a folder of this project that has an index.html, atomically; only changed files are uploaded. The gameyard.json of the folder or of the project says its room script, boards and features. Not published: .git, .env*, node_modules, and what a .gameyardignore in it lists.',
   inputSchema: {
     type: 'object',
     properties: {
@@ -37,6 +36,10 @@ export const DEPLOY_FOLDER = {
       },
       message: { type: 'string', maxLength: 500, description: 'A note for the history.' },
       preview: { type: 'boolean', description: 'Publish at a preview address; the live version stays.' },
+      restartRooms: {
+        type: 'boolean',
+        description: 'End the live rooms, so that players come back to rooms with the new room script.',
+      },
     },
     required: ['folder', 'game'],
     additionalProperties: false,
@@ -63,7 +66,7 @@ export async function callFolderTool(
   { cwd, stateFolder, signal }: Surroundings,
 ): Promise<Record<string, unknown>> {
   const { arguments: given = {}, _meta: meta } = call.params as {
-    arguments?: { folder?: unknown; game?: unknown; message?: unknown; preview?: unknown }
+    arguments?: Record<string, unknown>
     _meta?: { progressToken?: string | number }
   }
   const progressToken = meta?.progressToken
@@ -74,41 +77,55 @@ export async function callFolderTool(
     void notify({ jsonrpc: '2.0', method: 'notifications/progress', params: about })
   }
   try {
-    const { folder, game: named, message, preview } = given
-    if (typeof folder !== 'string' || typeof named !== 'string') {
-      throw new CliError('Send `folder` and `game`, both as text.', { code: 'invalid_request' })
-    }
+    const { folder, ...options } = checked(given)
     const path = resolve(cwd, folder)
-    if (!(await isInside(path, cwd))) {
-      throw new CliError(`${folder} is outside of this project, ${cwd}.`, { code: 'invalid_request' })
+    const mustBeInside = async (file: string) => {
+      if (!(await isInside(file, cwd))) {
+        throw new CliError(`${relative(cwd, file)} is outside of this project, ${cwd}.`, { code: 'invalid_request' })
+      }
     }
-    const build = await readBuild(path)
-    const game = await getGame(api, named)
-    const question = `Replace the live version of ${game.title} with the folder ${folder}?`
-    const decision = preview === true || (await questions.confirm(call, question, signal))
-    if (typeof decision === 'object') return decision
-    if (!decision) return refusal('The person said no, so nothing was changed.')
-    const result = await deploy(
-      api,
+    await mustBeInside(path)
+    const found = await findProject(path)
+    let decision: boolean | Record<string, unknown> = true
+    const notes: string[] = []
+    const note = (line: string) => void notes.push(line.replace(/ {2,}/, ': '))
+    const published = await publish(
+      async () => api,
       {
-        game,
-        build,
+        dir: path,
+        found,
+        cwd,
         stateFolder,
         signal,
-        ...(typeof message === 'string' ? { message } : {}),
-        preview: preview === true,
+        ...options,
+        checkScript: ({ source }) => mustBeInside(source),
+        async confirm({ title }) {
+          if (options.preview) return true
+          decision = await questions.confirm(
+            call,
+            `Replace the live version of ${title} with the folder ${folder}?`,
+            signal,
+          )
+          return decision === true
+        },
       },
       {
-        hashing: (files) => news(`reading ${files} files`),
-        uploading: (files) => news(`uploading ${files} files`),
-        arrived: () => news('a file has arrived'),
-        waiting: (reason) => news(reason),
-        publishing: () => news('publishing'),
-        resuming: () => news('going on with an interrupted deploy'),
-        advance() {},
+        note,
+        warn: note,
+        target() {},
+        progress: {
+          hashing: (files) => news(`reading ${files} files`),
+          uploading: (files) => news(`uploading ${files} files`),
+          arrived: () => news('a file has arrived'),
+          waiting: (reason) => news(reason),
+          publishing: () => news('publishing'),
+          resuming: () => news('going on with an interrupted deploy'),
+          advance() {},
+        },
       },
     )
-    return { content: [{ type: 'text', text: JSON.stringify({ ...result, leftOut: build.leftOut }) }] }
+    if (published) return { content: [{ type: 'text', text: JSON.stringify({ ...published.result, notes }) }] }
+    return typeof decision === 'object' ? decision : refusal('The person said no, so nothing was changed.')
   } catch (error) {
     if (!(error instanceof CliError)) throw error
     const { message, code, hint, details } = error
@@ -117,7 +134,44 @@ export async function callFolderTool(
   }
 }
 
-/** Whether a folder is in another, and also the one to which a symbolic link leads. */
+interface FolderArguments {
+  folder: string
+  game: string
+  message?: string
+  preview?: boolean
+  restartRooms?: boolean
+}
+
+/** @throws CliError naming each argument that the schema refuses */
+function checked(given: Record<string, unknown>): FolderArguments {
+  const { properties, required } = DEPLOY_FOLDER.inputSchema
+  const rules: Record<string, { type: string; minLength?: number; maxLength?: number }> = properties
+  const problemOf = (name: string): string | null => {
+    const rule = rules[name]
+    const value = given[name]
+    if (!rule) return `is not a known argument; there are ${Object.keys(rules).join(', ')}`
+    if (typeof value !== rule.type) return value === undefined ? 'is required' : `must be a ${rule.type}`
+    const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = rule
+    if (typeof value !== 'string') return null
+    if (value.length < minLength) return 'must not be empty'
+    return value.length > maxLength ? `must have at most ${maxLength} characters` : null
+  }
+  const names = new Set([...required, ...Object.keys(given)])
+  const details = [...names].flatMap((path) => {
+    const message = problemOf(path)
+    return message === null ? [] : [{ path, message }]
+  })
+  const [first] = details
+  if (!first) return given as unknown as FolderArguments
+  const message = `The arguments are not valid: ${first.path} ${first.message}.`
+  throw new CliError(message, {
+    code: 'invalid_request',
+    details,
+    hint: 'Correct the named arguments, then call again.',
+  })
+}
+
+/** Whether a file or folder is in a folder, and also the one to which a symbolic link leads. */
 async function isInside(path: string, folder: string): Promise<boolean> {
   const isIn = (inner: string, outer: string) => inner === outer || inner.startsWith(outer + sep)
   if (!isIn(path, folder)) return false

@@ -5,10 +5,13 @@ import {
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client'
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
-import type { Api } from '../api.ts'
+import { type Api, problemIn } from '../api.ts'
 import { CliError } from '../errors.ts'
 import { describesItself, Questions, withoutDescription } from './elicitation.ts'
 import { callFolderTool, DEPLOY_FOLDER, type Surroundings } from './folder-tool.ts'
+
+/** Longer than any message that a platform takes, which refuses with words what would end this connection. */
+const LONGEST_LINE = 64 * 1024 ** 2
 
 /** A request that the platform, or this program, has not answered yet. */
 interface OpenRequest {
@@ -25,7 +28,7 @@ interface OpenRequest {
  */
 export async function serveAssistant(api: Api, surroundings: Surroundings): Promise<void> {
   const { token, userAgent } = api.connection
-  const local = new StdioServerTransport()
+  const local = new StdioServerTransport(undefined, undefined, { maxBufferSize: LONGEST_LINE })
   const headers = { authorization: `Bearer ${token}`, 'user-agent': userAgent }
   const remote = new StreamableHTTPClientTransport(new URL('/mcp', api.baseUrl), { requestInit: { headers } })
   const open = new Map<string | number, OpenRequest>()
@@ -124,8 +127,10 @@ const completed = ({ params }: JSONRPCRequest): object => (describesItself(param
 
 /** Says in a sentence why the platform gave no answer. */
 function sentence(baseUrl: string, error: unknown): string {
-  const status = (error as { status?: number; data?: { status?: number } }).data?.status
+  const { status, text } = (error as { data?: { status?: number; text?: unknown } }).data ?? {}
   if (status === 401 || status === 403) return `${baseUrl} refuses the token. Sign in again: gameyard login`
   if (error instanceof CliError) return error.message
+  const said = typeof text === 'string' && problemIn(text)
+  if (said) return said.message
   return `${baseUrl} gave no answer: ${error instanceof Error ? error.message : String(error)}`
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path'
@@ -20,6 +20,8 @@ export interface RoomScript {
   /** The size of the published text in bytes. */
   size: number
   bundled: boolean
+  /** The real paths on this disk of the files in the bundle. */
+  imports: string[]
   /** Removes the temporary folder. */
   remove(): Promise<void>
 }
@@ -56,15 +58,17 @@ export async function prepareRoomScript(
       file: source,
       size: Buffer.byteLength(text),
       bundled: false,
+      imports: [],
       remove: async () => {},
     }
   }
-  const bundle = await bundleScript(source, project)
+  const { bundle, inputs } = await bundleScript(source, project)
   const temporary = await mkdtemp(join(tmpdir(), 'gameyard-room-'))
   const file = join(temporary, 'room.js')
   await writeFile(file, bundle)
+  const imports = (await Promise.all(inputs.map(realPath))).filter((input) => input !== null)
   const remove = () => rm(temporary, { recursive: true, force: true })
-  return { path, source, replaces, file, size: bundle.length, bundled: true, remove }
+  return { path, source, replaces, file, size: bundle.length, bundled: true, imports, remove }
 }
 
 /** Returns the build with the published text of its room script in the place of the source, which nobody may read. */
@@ -72,6 +76,9 @@ export function withRoomScript(build: Build, { path, replaces, file, size }: Roo
   const files = [...build.files.filter((other) => other.path !== path && other.path !== replaces), { path, file, size }]
   return { ...build, files: files.sort((a, b) => (a.path < b.path ? -1 : 1)) }
 }
+
+/** Some parts of a bundle are no files. */
+const realPath = (path: string): Promise<string | null> => realpath(path).catch(() => null)
 
 const isFile = (path: string): Promise<boolean> =>
   stat(path).then(
@@ -105,10 +112,11 @@ const brokenScript = (place: string, message: string): CliError =>
 
 type Esbuild = typeof import('esbuild')
 
-async function bundleScript(source: string, project: string): Promise<Uint8Array> {
+/** @returns the text, and the files that it was made of */
+async function bundleScript(source: string, project: string): Promise<{ bundle: Uint8Array; inputs: string[] }> {
   const { build } = await findEsbuild(dirname(source), project)
   try {
-    const { outputFiles } = await build({
+    const { outputFiles, metafile } = await build({
       entryPoints: [source],
       bundle: true,
       format: 'esm',
@@ -119,9 +127,11 @@ async function bundleScript(source: string, project: string): Promise<Uint8Array
       charset: 'utf8',
       logLevel: 'silent',
       write: false,
+      metafile: true,
       absWorkingDir: project,
     })
-    return outputFiles[0]?.contents ?? new Uint8Array()
+    const inputs = Object.keys(metafile.inputs).map((input) => resolve(project, input))
+    return { bundle: outputFiles[0]?.contents ?? new Uint8Array(), inputs }
   } catch (error) {
     const [first] = (error as import('esbuild').BuildFailure).errors ?? []
     if (!first) throw error

@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Api } from '../api.ts'
 import { type DeployProgress, deploy } from '../deploy/deploy.ts'
-import { prepareRoomScript } from '../deploy/room-script.ts'
+import { exposedFiles, exposedWarning } from '../deploy/exposed-files.ts'
+import { readBuild } from '../deploy/folder.ts'
+import { prepareRoomScript, type RoomScript, withRoomScript } from '../deploy/room-script.ts'
 import { CliError } from '../errors.ts'
 import type { Game } from '../games.ts'
 import type { FoundProject } from '../project.ts'
@@ -54,10 +56,10 @@ export class DevRoomScript {
   /**
    * Publishes the script if it has changed. A script with a mistake leaves the earlier version in place.
    *
-   * @returns whether there is a new version
+   * @returns what to look at in the new version; null when there is none
    * @throws CliError
    */
-  publish(): Promise<boolean> {
+  publish(): Promise<string[] | null> {
     const next = this.#publishing.then(() => this.#publish())
     this.#publishing = next.catch(() => {})
     return next
@@ -69,17 +71,17 @@ export class DevRoomScript {
     await this.#discard(this.#deployId)
   }
 
-  async #publish(): Promise<boolean> {
+  async #publish(): Promise<string[] | null> {
     const { api, game, project, folder, stateFolder } = this.#parts
     const script = await prepareRoomScript(project, folder)
-    if (!script) return false
+    if (!script) return null
     const { path, file, size } = script
     const temporary = await mkdtemp(join(tmpdir(), 'gameyard-dev-'))
     try {
       const digest = createHash('sha256')
         .update(await readFile(file))
         .digest('hex')
-      if (digest === this.#digest) return false
+      if (digest === this.#digest) return null
       const page = join(temporary, 'index.html')
       await writeFile(page, PAGE)
       const build = {
@@ -90,13 +92,15 @@ export class DevRoomScript {
         leftOut: [],
       }
       const request = { game, build, message: MESSAGE, preview: true, room: path, stateFolder }
-      const { deployId } = await deploy(api, request, SILENT)
+      const { deployId, build: found } = await deploy(api, request, SILENT)
       const former = this.#deployId
       this.#digest = digest
       this.#deployId = deployId
       this.deployIds.add(deployId)
       await this.#discard(former)
-      return true
+      const notes = found?.notes.filter((note) => note.path === path).map(({ message }) => message) ?? []
+      const exposed = await exposedIn(folder, script)
+      return exposed ? [...notes, exposed] : notes
     } finally {
       await Promise.all([script.remove(), rm(temporary, { recursive: true, force: true })])
     }
@@ -110,5 +114,15 @@ export class DevRoomScript {
     await new Api(connection).delete(`/api/deploy/${deployId}`).catch((error) => {
       if (!(error instanceof CliError)) throw error
     })
+  }
+}
+
+/** Warns of what a deploy of the folder would expose. A folder that can't be deployed yet exposes nothing. */
+async function exposedIn(folder: string, script: RoomScript): Promise<string | null> {
+  try {
+    return exposedWarning(await exposedFiles(withRoomScript(await readBuild(folder), script), script))
+  } catch (error) {
+    if (error instanceof CliError) return null
+    throw error
   }
 }

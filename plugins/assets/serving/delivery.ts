@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Blobs } from '../../../core/data/disk-cache.ts'
 import { writeFileRange } from '../../../core/data/write-file-range.ts'
+import { layOut, within, type ZipLayout } from '../../../core/data/zip/zip-layout.ts'
 import { NotFound } from '../../../core/errors.ts'
 import {
   type BufferedFile,
@@ -17,8 +18,7 @@ import {
 } from '../../../core/http/send-file.ts'
 import { BlobNotFound } from '../../../drivers/storage/interface.ts'
 import type { AssetBlob } from '../blobs.ts'
-import { layOut, within, type ZipLayout } from '../packs/zip.ts'
-import type { AssetRecord } from '../record.ts'
+import type { AssetRecord, StoredFile } from '../record.ts'
 import { headersOf, type Surface } from './headers.ts'
 
 /** The maximum size of a blob that is cached in memory. */
@@ -48,7 +48,7 @@ interface RawReply {
   hijack(): unknown
 }
 
-type ZipPiece = ReturnType<typeof within> extends Generator<infer AssetBlobRef> ? AssetBlobRef : never
+type ZipPiece = ReturnType<typeof within<StoredFile>> extends Generator<infer Piece> ? Piece : never
 
 /** Takes the response over from Fastify. Before this, a thrown error becomes an error response. */
 function take(reply: RawReply): ServerResponse {
@@ -73,7 +73,7 @@ export class Delivery {
   #bytes = 0
   /** Prepared headers and bodies of the cached record of an asset. They are collected with it. */
   readonly #ready = new WeakMap<AssetRecord, Map<string, BufferedFile>>()
-  readonly #zips = new WeakMap<AssetRecord, ZipLayout>()
+  readonly #zips = new WeakMap<AssetRecord, ZipLayout<StoredFile>>()
 
   constructor(parts: { blobs: Blobs<AssetBlob>; log: FastifyBaseLogger }) {
     this.#blobs = parts.blobs

@@ -9,7 +9,7 @@ export const aiTools = defineTools([
     title: 'Generate with AI',
     route: 'POST /api/ai/generate',
     description:
-      'Generates a text, an object by a JSON Schema, or a picture for a game, paid with the credits of the person. A failed or cancelled call costs nothing.',
+      'Generates a text, an object by a JSON Schema, or a picture for a game, paid with the credits of the person. A failed or cancelled call costs nothing. The platform keeps no pictures: only a program that has the bytes, such as a script with the HTTP API, can put one into a game.',
     effect: 'adds',
     without: ['stream'],
     // A stored answer is shown in the same way.

@@ -1,7 +1,9 @@
 import { Readable } from 'node:stream'
 import Type from 'typebox'
-import { NotFound } from '../../../core/errors.ts'
+import { InvalidRequest, NotFound } from '../../../core/errors.ts'
 import { VISIBLE_PATTERN } from '../../../core/visible-text.ts'
+import { CALL_LIMIT } from '../message-size.ts'
+import { From, StoredFiles } from '../stored-files.ts'
 import { defineTools } from '../tool.ts'
 import { decodeBase64 } from './deploys.ts'
 
@@ -35,12 +37,12 @@ export const assetTools = defineTools([
     name: 'asset_upload',
     title: 'Upload an asset',
     route: 'POST /api/assets',
-    description:
-      'Stores a model (.glb, .gltf, .vrm), a picture, a sound, or a ZIP archive of such, and returns the asset with its `fileUrl`. Private by default.',
+    description: `Stores a model (.glb, .gltf, .vrm), a picture, a sound, or a ZIP archive of such, and returns the asset with its \`fileUrl\`. Private by default; players of a game load public assets only. ${CALL_LIMIT}`,
     effect: 'adds',
     input: {
       fileName: Type.String({ minLength: 1, maxLength: 200, description: 'Such as `robot.glb`.' }),
-      base64: Type.String({ description: 'The bytes of the file.' }),
+      base64: Type.Optional(Type.String({ description: 'The bytes of the file, or `from`.' })),
+      from: Type.Optional(From),
       title: Type.String({ minLength: 1, maxLength: 120, pattern: VISIBLE_PATTERN }),
       description: Type.Optional(Type.String({ maxLength: 20_000 })),
       visibility: Type.Optional(Type.Enum(['public', 'private'])),
@@ -57,10 +59,27 @@ export const assetTools = defineTools([
         Type.String({ minLength: 1, maxLength: 63, description: 'A game that you make, whose makers may change it.' }),
       ),
     },
-    call: async ({ app, playerId }, { fileName, base64, ...fields }) => {
-      const body = Readable.from([await decodeBase64(base64, 'base64')])
-      return app.assets.createFrom(playerId, fields, { name: fileName, body })
+    call: async (call, { fileName, base64, from, ...fields }) => {
+      if ((base64 === undefined) === (from === undefined)) {
+        throw new InvalidRequest('Send the file either as `base64` or by `from`.')
+      }
+      const bytes = await (from ? new StoredFiles(call).read(from, 'from') : decodeBase64(base64, 'base64'))
+      return call.app.assets.createFrom(call.playerId, fields, { name: fileName, body: Readable.from([bytes]) })
     },
+  },
+  {
+    name: 'asset_update',
+    title: 'Change an asset',
+    route: 'PATCH /api/assets/:id',
+    description:
+      'Changes the named fields of an asset of yours, or of a game that you make: title, description, visibility (players of a game load public assets only), licence, tags, game, slug. Its files never change.',
+    effect: 'replaces',
+    repeatable: true,
+    confirm: ({ id, visibility, slug }) =>
+      visibility !== undefined || slug !== undefined
+        ? `Change who can load the asset ${id}, or at which address?`
+        : null,
+    call: ({ app, playerId }, { id, ...changes }) => app.assets.changes.update(playerId, id, changes),
   },
   {
     name: 'asset_animate',

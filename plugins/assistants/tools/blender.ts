@@ -37,7 +37,7 @@ export const blenderTools = defineTools([
     title: 'Run a Blender job',
     route: 'POST /api/blender/v1/jobs',
     description:
-      'Makes a 3D model in Blender, from a template, starters or a Python script, and returns the job with a picture of the result. Cancelling the call cancels the job.',
+      'Makes a 3D model in Blender, from a template, starters or a Python script, and returns the job with a picture of the result. Its files go into a game by `from` of deploy_files, and into the library by `from` of asset_upload. Cancelling the call cancels the job.',
     effect: 'adds',
     also: { wait: Wait },
     call: async (call, { wait = true, ...job }) => {

@@ -3,6 +3,8 @@ import { buffer } from 'node:stream/consumers'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import Type from 'typebox'
 import { InvalidRequest, NotFound } from '../../../core/errors.ts'
+import { CALL_LIMIT } from '../message-size.ts'
+import { From, StoredFiles } from '../stored-files.ts'
 import { defineTools, type ToolCall } from '../tool.ts'
 
 /** The longest part of a file in one answer. Longer answers fill the context of an assistant. */
@@ -14,11 +16,16 @@ const Files = Type.Record(
   Type.String({ maxLength: 512 }),
   Type.Union([
     Type.String({ description: 'Text, stored as UTF-8.' }),
-    Type.Object({ base64: Type.String({ description: 'Any bytes.' }) }, { additionalProperties: false }),
+    Type.Object(
+      { base64: Type.String({ description: 'Any bytes, also as a `data:` URL.' }) },
+      { additionalProperties: false },
+    ),
+    Type.Object({ from: From }, { additionalProperties: false }),
   ]),
   {
     maxProperties: 2000,
-    description: 'By path: the text of a file, or `{ "base64": "…" }`. A whole build needs `index.html` at its root.',
+    description:
+      'By path: the text of a file, `{ "base64": "…" }`, or `{ "from": "…" }` for a file that the platform has. A whole build needs `index.html` at its root.',
   },
 )
 
@@ -27,8 +34,7 @@ export const deployTools = defineTools([
     name: 'deploy_files',
     title: 'Publish files of a game',
     route: 'POST /api/deploy',
-    description:
-      'Publishes files atomically and returns the address to play. By default they change the live build, whose other files stay; with `whole: true` they are the whole build.',
+    description: `Publishes files atomically and returns the address to play. By default they change the live build, whose other files stay; with \`whole: true\` they are the whole build. ${CALL_LIMIT}`,
     effect: 'replaces',
     input: {
       gameId: Id,
@@ -48,19 +54,25 @@ export const deployTools = defineTools([
       preview: Type.Optional(
         Type.Boolean({ description: 'Publish at a preview address; the live build stays. Default false.' }),
       ),
+      restartRooms: Type.Optional(
+        Type.Boolean({
+          description: 'End the live rooms, so that players come back to rooms with the new script. Not for a preview.',
+        }),
+      ),
     },
     answers: 'any',
     confirm: ({ gameId, whole, preview }) =>
       whole && !preview ? `Replace everything that is live in the game ${gameId}?` : null,
     game: ({ gameId }) => gameId,
-    call: async ({ app, playerId }, { files, whole = false, remove = [], ...build }) =>
-      app.deploys.publish(playerId, { ...build, whole, remove, files: await bytesOf(files) }),
+    call: async (call, { files, whole = false, remove = [], ...build }) =>
+      call.app.deploys.publish(call.playerId, { ...build, whole, remove, files: await bytesOf(call, files) }),
   },
   {
     name: 'deploys_list',
     title: 'List the deploys of a game',
     route: 'GET /api/games/:id/deploys',
-    description: 'Lists the deploys of a game, newest first, with state, note and preview address.',
+    description:
+      'Lists the deploys of a game, newest first, with state, note and preview address. `preview` tells those that never were live.',
     effect: 'reads',
     game: ({ id }) => id,
     call: ({ app, playerId }, { id, ...page }) => app.deploys.list(playerId, id, { limit: 20, ...page }),
@@ -75,7 +87,7 @@ export const deployTools = defineTools([
     repeatable: true,
     confirm: ({ deployId }) => `Put the deploy ${deployId} live instead of the current one?`,
     game: (_args, { manageUrl }) => manageUrl.split('/').at(-1) ?? null,
-    call: ({ app, playerId }, { deployId }) => app.deploys.rollback(playerId, deployId),
+    call: ({ app, playerId }, { deployId, ...options }) => app.deploys.rollback(playerId, deployId, options),
   },
   {
     name: 'game_files',
@@ -121,14 +133,18 @@ export const deployTools = defineTools([
   },
 ])
 
-/** Decodes the files of a call. @throws InvalidRequest for what is no base64 */
-async function bytesOf(files: Record<string, string | { base64: string }>): Promise<Map<string, Buffer>> {
-  const decoded = new Map<string, Buffer>()
+type FileArgument = string | { base64: string } | { from: string }
+
+/** Reads the files of a call. @throws InvalidRequest for what is no base64; what StoredFiles throws */
+async function bytesOf(call: ToolCall, files: Record<string, FileArgument>): Promise<Map<string, Buffer>> {
+  const stored = new StoredFiles(call)
+  const bytes = new Map<string, Buffer>()
   for (const [path, content] of Object.entries(files)) {
-    const bytes = typeof content === 'string' ? Buffer.from(content) : decodeBase64(content.base64, `files.${path}`)
-    decoded.set(path, await bytes)
+    if (typeof content === 'string') bytes.set(path, Buffer.from(content))
+    else if ('from' in content) bytes.set(path, await stored.read(content.from, `files.${path}`))
+    else bytes.set(path, await decodeBase64(content.base64, `files.${path}`))
   }
-  return decoded
+  return bytes
 }
 
 /**
@@ -137,22 +153,30 @@ async function bytesOf(files: Record<string, string | { base64: string }>): Prom
  * @param path of the argument, for the error
  * @throws InvalidRequest
  */
-export async function decodeBase64(text: string, path: string): Promise<Buffer> {
-  const characters = text.trimEnd()
-  const bytes = Buffer.allocUnsafe(Math.ceil((characters.length * 3) / 4))
+export async function decodeBase64(given: string, path: string): Promise<Buffer> {
+  const text = given.trimEnd()
+  // A data URL (RFC 2397) has its media type before the bytes.
+  const from = DATA_URL.exec(text.slice(0, 200))?.[0].length ?? 0
+  const bytes = Buffer.allocUnsafe(Math.ceil(((text.length - from) * 3) / 4))
   let length = 0
-  for (let from = 0; from < characters.length; from += SLICE_CHARACTERS) {
-    if (from > 0) await nextTurn()
-    const slice = characters.slice(from, from + SLICE_CHARACTERS)
-    const isLast = from + SLICE_CHARACTERS >= characters.length
-    if (!(isLast ? LAST_SLICE : SLICE).test(slice)) {
-      throw new InvalidRequest(`${path} is not base64.`).with({ details: [{ path, message: 'is not base64' }] })
-    }
+  let waiting = ''
+  for (let at = from; at < text.length; at += SLICE_CHARACTERS) {
+    if (at > from) await nextTurn()
+    // Line ends are of no meaning (RFC 2045 section 6.8). They shift the groups of four.
+    const characters = waiting + text.slice(at, at + SLICE_CHARACTERS).replace(/\s+/g, '')
+    const isLast = at + SLICE_CHARACTERS >= text.length
+    const slice = isLast ? characters : characters.slice(0, characters.length - (characters.length % 4))
+    waiting = characters.slice(slice.length)
+    if (!(isLast ? LAST_SLICE : SLICE).test(slice)) throw notBase64(path)
     length += bytes.write(slice, length, 'base64')
   }
   return bytes.subarray(0, length)
 }
 
+const notBase64 = (path: string) =>
+  new InvalidRequest(`${path} is not base64.`).with({ details: [{ path, message: 'is not base64' }] })
+
+const DATA_URL = /^data:[^,]*;base64,/i
 /** The characters that are decoded in one turn of the event loop: about a millisecond of work, and whole groups of four. */
 const SLICE_CHARACTERS = 1024 * 1024
 const SLICE = /^[A-Za-z0-9+/_-]*$/

@@ -113,7 +113,7 @@ export const gameTools = defineTools([
     title: 'Search the guides',
     route: 'GET /api/docs/search',
     description:
-      'Finds the sections of this platform’s guides that answer a question, and returns them whole, with code. Search here before you guess an address, an option or a limit.',
+      'Finds the sections of this platform’s guides that answer a question, and returns them with code; `cut` tells a long one whose guide, a resource, has the rest. Search here before you guess an address, an option or a limit.',
     effect: 'reads',
     input: {
       q: Type.String({ minLength: 1, maxLength: 100, description: 'A few words, such as `saves offline`.' }),

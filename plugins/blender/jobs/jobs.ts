@@ -114,7 +114,7 @@ export class BlenderJobs {
     if (faceLimit > blenderMaxFaces) throw new InvalidRequest(`faceLimit is above ${blenderMaxFaces}.`)
     const unknown = starterAssets.find((id) => !this.library.has(id))
     if (unknown !== undefined)
-      throw new InvalidRequest(`There is no starter ${unknown}; GET /api/blender/v1/library lists them.`)
+      throw new InvalidRequest(`There is no starter ${unknown}; there are ${idsOf(this.library.list())}.`)
     const source = sourceJobId === null ? null : await this.#mustRead(ownerId, sourceJobId)
     const parameters = this.#parametersOf(template, source, request.parameters ?? {})
     const gameId = await this.access.gameFor(ownerId, request.gameId, source)
@@ -298,7 +298,7 @@ export class BlenderJobs {
     if (!templateId) return given
     const template = this.templates.find(templateId)
     if (!template)
-      throw new InvalidRequest(`There is no template ${templateId}; GET /api/blender/v1/templates lists them.`)
+      throw new InvalidRequest(`There is no template ${templateId}; there are ${idsOf(this.templates.list())}.`)
     return this.templates.complete(template, given)
   }
 
@@ -345,3 +345,5 @@ function toJob(row: JobRow, queuePosition: number | null): Job {
     assetId: row.assetId ?? null,
   }
 }
+
+const idsOf = (things: readonly { id: string }[]): string => things.map(({ id }) => id).join(', ') || 'none'

@@ -245,9 +245,10 @@ const columnsFor = (context: Context) => [
 
 const actions = (deploy: Deploy, { path, live, playerId }: Context): Content => {
   const name = deploy.message ?? deploy.id
-  const verb = isPreview(deploy) ? 'Publish' : 'Roll back to'
+  const verb = deploy.preview ? 'Publish' : 'Roll back to'
   return html`<${Row}>
     ${deploy.previewUrl && html`<${Button} small href=${`${path}/${deploy.id}/preview`} label=${`Preview ${name}`}>Preview<//>`}
+    ${isFinalized(deploy) && html`<${Button} small href=${archivePath(deploy)} label=${`Download ${name}`}>Download<//>`}
     ${
       deploy.state === 'superseded' &&
       rollbackForm({
@@ -255,7 +256,7 @@ const actions = (deploy: Deploy, { path, live, playerId }: Context): Content => 
         deploy,
         live,
         playerId,
-        label: isPreview(deploy) ? 'Publish' : 'Roll back',
+        label: deploy.preview ? 'Publish' : 'Roll back',
         name: `${verb} ${name}`,
       })
     }
@@ -271,6 +272,8 @@ const actions = (deploy: Deploy, { path, live, playerId }: Context): Content => 
   <//>`
 }
 
+const archivePath = ({ gameId, id }: Deploy): string => `/api/games/${gameId}/deploys/${id}/archive`
+
 const TONES: Record<DeployState, Tone> = {
   uploading: 'info',
   finalizing: 'info',
@@ -282,10 +285,7 @@ const TONES: Record<DeployState, Tone> = {
 const stateChip = (deploy: Deploy): View =>
   deploy.state === 'live'
     ? html`<${Chip} live>live<//>`
-    : html`<${Chip} tone=${TONES[deploy.state]}>${isPreview(deploy) ? 'preview' : deploy.state}<//>`
-
-/** Whether the deploy was published only as a preview and never went live. */
-const isPreview = ({ state, liveAt }: Deploy): boolean => state === 'superseded' && liveAt === null
+    : html`<${Chip} tone=${TONES[deploy.state]}>${deploy.preview ? 'preview' : deploy.state}<//>`
 
 const instructions = (portal: string, game: Game): View => html`
   <${CodeBlock} title="Terminal" code=${`gameyard login --url ${portal}\ngameyard deploy dist --game ${game.slug}`} />

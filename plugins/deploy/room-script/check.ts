@@ -1,7 +1,7 @@
 import { WorkerPool, WorkTookTooLong } from '../../../core/jobs/worker-pool.ts'
 import type { WorkerPrograms } from '../../../core/jobs/worker-programs.ts'
 import { InvalidRoomScript } from '../errors.ts'
-import type { ScriptProblem } from './inspect.ts'
+import type { Inspection, ScriptNote } from './inspect.ts'
 
 const IDLE_MS = 5000
 /** The maximum time to parse a script. One of 1 MiB takes about 0.2 s. */
@@ -10,7 +10,7 @@ const HEAP_MB = 256
 
 /** Checks room scripts in a worker thread, since parsing a hostile one may take long. */
 export class RoomScriptCheck {
-  readonly #pool: WorkerPool<string, ScriptProblem | null>
+  readonly #pool: WorkerPool<string, Inspection>
 
   constructor(programs: WorkerPrograms) {
     const program = () => programs.text('room-script')
@@ -21,11 +21,12 @@ export class RoomScriptCheck {
    * Requires a text that rooms can run.
    *
    * @param path the script's path in the build, for the error
+   * @returns what its author should look at
    * @throws InvalidRoomScript with the line and the column
    */
-  async check(path: string, bytes: Buffer): Promise<void> {
-    const problem = await this.#problemOf(bytes)
-    if (!problem) return
+  async check(path: string, bytes: Buffer): Promise<ScriptNote[]> {
+    const { problem, notes } = await this.#inspect(bytes)
+    if (!problem) return notes
     const { message, line, column } = problem
     throw new InvalidRoomScript(path, `${message} (line ${line}, column ${column})`).with({
       details: [{ path: `${path}:${line}:${column}`, message }],
@@ -36,8 +37,8 @@ export class RoomScriptCheck {
     return this.#pool.close()
   }
 
-  async #problemOf(bytes: Buffer): Promise<ScriptProblem | null> {
-    const whole = (message: string) => ({ message, line: 1, column: 1 })
+  async #inspect(bytes: Buffer): Promise<Inspection> {
+    const whole = (message: string) => ({ problem: { message, line: 1, column: 1 }, notes: [] })
     let source: string
     try {
       source = new TextDecoder('utf-8', { fatal: true }).decode(bytes)

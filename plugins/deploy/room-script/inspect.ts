@@ -1,4 +1,14 @@
-import { type ExportNamedDeclaration, type Node, type Pattern, type Program, parse } from 'acorn'
+import {
+  type ExportNamedDeclaration,
+  type Identifier,
+  type Node,
+  type Pattern,
+  type Program,
+  parse,
+  type Literal as StringLiteral,
+} from 'acorn'
+import { nearestName, ROOM_EXPORTS, ROOM_SETTINGS } from './known-names.ts'
+import { type Literal, propertiesOf, topLevelVariables, type WrittenProperty } from './literals.ts'
 
 /** What is wrong with a room script. Line and column count from 1. */
 export interface ScriptProblem {
@@ -7,19 +17,19 @@ export interface ScriptProblem {
   column: number
 }
 
-/** The exports that a room calls or reads. */
-export const ROOM_EXPORTS = [
-  'settings',
-  'open',
-  'join',
-  'message',
-  'binary',
-  'tick',
-  'leave',
-  'snapshot',
-  'restore',
-  'close',
-] as const
+/** Something about a script that runs, and probably does not do what its author means. */
+export interface ScriptNote {
+  level: 'info' | 'warning'
+  code: 'unknown_export' | 'unknown_setting' | 'ignored_setting'
+  /** The end of a sentence that begins with the path of the script. */
+  message: string
+}
+
+export interface Inspection {
+  /** Null for a script that a room can run. */
+  problem: ScriptProblem | null
+  notes: ScriptNote[]
+}
 
 /** The language version that the rooms' engine runs. */
 const ECMA_VERSION = 2024
@@ -27,28 +37,94 @@ const ECMA_VERSION = 2024
 const IMPORTS = new Set(['ImportDeclaration', 'ImportExpression', 'ExportAllDeclaration'])
 
 /**
- * Checks that a text is an ES module without imports that exports something a room knows. Returns null for a valid one.
+ * Checks that a text is an ES module without imports that exports something a room knows, and whose settings are in range
+ * as far as they are written out.
  *
  * A parser in JavaScript may take seconds and much memory for a hostile text, so the server calls it in a worker thread
  * only.
  */
-export function inspectScript(source: string): ScriptProblem | null {
+export function inspectScript(source: string): Inspection {
+  const refused = (problem: ScriptProblem): Inspection => ({ problem, notes: [] })
   let program: Program
   try {
     program = parse(source, { ecmaVersion: ECMA_VERSION, sourceType: 'module', locations: true })
   } catch (error) {
-    if (error instanceof RangeError) return { message: 'It is nested too deeply', line: 1, column: 1 }
+    if (error instanceof RangeError) return refused({ message: 'It is nested too deeply', line: 1, column: 1 })
     if (!(error instanceof SyntaxError)) throw error
     const { line, column } = (error as SyntaxError & { loc: { line: number; column: number } }).loc
-    return { message: error.message.replace(/ \(\d+:\d+\)$/, ''), line, column: column + 1 }
+    return refused({ message: error.message.replace(/ \(\d+:\d+\)$/, ''), line, column: column + 1 })
   }
   const found = importIn(program)
-  if (found) return at(found, 'It imports another module; a room script is a single file')
+  if (found) return refused(at(found, 'It imports another module; a room script is a single file'))
   const exported = program.body.filter((node) => node.type.startsWith('Export'))
   const names = exported.flatMap((node) => (node.type === 'ExportNamedDeclaration' ? namesOf(node) : ['default']))
-  if (names.some((name) => (ROOM_EXPORTS as readonly string[]).includes(name))) return null
-  const message = `It exports nothing that a room calls: ${ROOM_EXPORTS.join(', ')}`
-  return exported[0] ? at(exported[0], message) : { message, line: 1, column: 1 }
+  if (!names.some(isKnown)) {
+    const message = `It exports nothing that a room calls: ${ROOM_EXPORTS.join(', ')}`
+    return refused(exported[0] ? at(exported[0], message) : { message, line: 1, column: 1 })
+  }
+  const settings = settingsOf(program)
+  const wrong = settings.find(({ name, literal }) => ROOM_SETTINGS[name]?.isStrict && !isAccepted(name, literal))
+  if (wrong) return refused(at(wrong.node, `settings.${wrong.name} must be ${ROOM_SETTINGS[wrong.name]?.is}`))
+  return { problem: null, notes: [...notesOnExports(names), ...settings.flatMap(noteOnSetting)] }
+}
+
+const isKnown = (name: string): boolean => (ROOM_EXPORTS as readonly string[]).includes(name)
+
+/** A value that is computed may be any. */
+const isAccepted = (name: string, literal: Literal | null): boolean =>
+  literal === null || (ROOM_SETTINGS[name]?.accepts(literal.value) ?? false)
+
+/** Returns the settings that are written out, also where a bundler exports them at the end. */
+function settingsOf(program: Program): WrittenProperty[] {
+  const variables = topLevelVariables(program)
+  for (const node of program.body) {
+    if (node.type !== 'ExportNamedDeclaration') continue
+    const specifier = node.specifiers.find(({ exported }) => nameOf(exported) === 'settings')
+    const name = specifier ? nameOf(specifier.local) : namesOf(node).includes('settings') ? 'settings' : null
+    if (name !== null) return propertiesOf(variables.get(name)?.init, variables)
+  }
+  return []
+}
+
+function notesOnExports(names: readonly string[]): ScriptNote[] {
+  const unknown = names.filter((name) => !isKnown(name))
+  const meant = unknown.map((name) => [name, nearestName(name, ROOM_EXPORTS)] as const)
+  const others = meant.filter(([, known]) => known === null).map(([name]) => name)
+  return [
+    ...meant.flatMap(([name, known]): ScriptNote[] => {
+      if (known === null || names.includes(known)) return []
+      return [
+        {
+          level: 'warning',
+          code: 'unknown_export',
+          message: `exports ${name}, which no room calls; it may mean ${known}.`,
+        },
+      ]
+    }),
+    ...(others.length > 0
+      ? [
+          {
+            level: 'info',
+            code: 'unknown_export',
+            message: `exports ${others.join(', ')}, which no room reads.`,
+          } as const,
+        ]
+      : []),
+  ]
+}
+
+function noteOnSetting({ name, literal }: WrittenProperty): ScriptNote[] {
+  const rule = Object.hasOwn(ROOM_SETTINGS, name) ? ROOM_SETTINGS[name] : undefined
+  if (rule) {
+    if (isAccepted(name, literal)) return []
+    const message = `has a settings.${name} that is not ${rule.is}, and counts as false.`
+    return [{ level: 'warning', code: 'ignored_setting', message }]
+  }
+  const known = nearestName(name, Object.keys(ROOM_SETTINGS))
+  const meant = known === null ? `there are ${Object.keys(ROOM_SETTINGS).join(', ')}` : `it may mean ${known}`
+  return [
+    { level: 'warning', code: 'unknown_setting', message: `has settings.${name}, which no room reads; ${meant}.` },
+  ]
 }
 
 const at = ({ loc }: Node, message: string): ScriptProblem => ({
@@ -76,10 +152,11 @@ function importIn(program: Program): Node | null {
   return null
 }
 
+const nameOf = (name: Identifier | StringLiteral): string =>
+  name.type === 'Identifier' ? name.name : String(name.value)
+
 function namesOf({ declaration, specifiers }: ExportNamedDeclaration): string[] {
-  const listed = specifiers.map(({ exported }) =>
-    exported.type === 'Identifier' ? exported.name : String(exported.value),
-  )
+  const listed = specifiers.map(({ exported }) => nameOf(exported))
   if (!declaration) return listed
   if (declaration.type !== 'VariableDeclaration') return [declaration.id.name]
   return declaration.declarations.flatMap(({ id }) => boundBy(id))

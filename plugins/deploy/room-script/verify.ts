@@ -1,6 +1,7 @@
 import { buffer } from 'node:stream/consumers'
 import type { Storage } from '../../../drivers/storage/interface.ts'
 import { openBlob } from '../blobs/blobs.ts'
+import type { Note } from '../builds/notes.ts'
 import { InvalidRoomScript } from '../errors.ts'
 import type { Manifests } from '../manifest/manifests.ts'
 import type { RoomScriptCheck } from './check.ts'
@@ -8,18 +9,20 @@ import type { RoomScriptCheck } from './check.ts'
 /**
  * Checks the room script of a deploy once its bytes are there. An invalid one ends the deploy, whose files can't change.
  *
+ * @returns what its author should look at
  * @throws InvalidRoomScript
  */
 export async function verifyRoomScript(
   deploys: { readonly manifests: Manifests; fail(deployId: string, failure: string): Promise<void> },
   { storage, check }: { storage: Storage; check: RoomScriptCheck },
   deployId: string,
-): Promise<void> {
+): Promise<Note[]> {
   const script = await deploys.manifests.roomScriptOf(deployId)
-  if (!script) return
+  if (!script) return []
   const bytes = await buffer(await openBlob(storage, script))
   try {
-    await check.check(script.path, bytes)
+    const { path } = script
+    return (await check.check(path, bytes)).map((note) => ({ ...note, path, message: `${path} ${note.message}` }))
   } catch (error) {
     if (error instanceof InvalidRoomScript) await deploys.fail(deployId, error.message)
     throw error

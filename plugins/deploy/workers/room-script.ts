@@ -1,5 +1,4 @@
-// The worker thread program that checks room scripts. Each message is the text of one, and each answer its problem or
-// null.
+// The worker thread program that checks room scripts. Each message is the text of one, and each answer what was found.
 import { parentPort } from 'node:worker_threads'
 import { inspectScript } from '../room-script/inspect.ts'
 

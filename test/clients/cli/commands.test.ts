@@ -295,9 +295,19 @@ t.test('the settings of a server go to .env, and a deploy with a live secret is 
   writeFileSync(join(cwd, 'game/index.html'), '<title>Near</title>')
   writeFileSync(join(cwd, 'game/settings.txt'), written)
   const refused = await gameyard('deploy', 'game', '--create')
-  t.match(refused, { code: 1, stderr: /settings\.txt, line 4, holds .* a client secret\. .*--allow-secret/ })
+  t.match(refused, {
+    code: 1,
+    stderr: /settings\.txt, line 4, holds .* a client secret\.[\s\S]*gameyard deploy --allow-secret/,
+  })
   t.notMatch(refused.stderr, /svc_secret_/)
-  t.match(await json('deploy', 'game', '--allow-secret'), { resumed: true, uploaded: 0, url: String })
+  const deployed = await json('deploy', 'game', '--allow-secret')
+  t.match(deployed, { resumed: true, uploaded: 0, url: String })
+
+  const { deployId } = deployed
+  const saved = await json('games', 'download', '--output', 'near.zip')
+  t.match(saved, { file: 'near.zip', deployId, bytes: statSync(join(cwd, 'near.zip')).size })
+  t.match(await gameyard('games', 'download', '--deploy', deployId), { code: 0, stdout: /^Saved near-\w{10}\.zip \(/ })
+  t.match(await gameyard('games', 'download', '--deploy', 'dep_1'), { code: 1, stderr: /There is no such deploy/ })
 })
 
 t.test('games are made, changed, found, and suggested for a typo', async (t) => {

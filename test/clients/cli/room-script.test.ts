@@ -2,6 +2,8 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
+import { exposedFiles, exposedWarning } from '../../../clients/cli/deploy/exposed-files.ts'
+import { readBuild } from '../../../clients/cli/deploy/folder.ts'
 import { prepareRoomScript, withRoomScript } from '../../../clients/cli/deploy/room-script.ts'
 import { projectIn } from '../../../clients/cli/project.ts'
 import { ROOM_TEMPLATE, writeRoomScript } from '../../../clients/cli/room-template.ts'
@@ -50,10 +52,39 @@ t.test('a script that imports something, or is TypeScript, is bundled into one f
     'node_modules/shapes/index.cjs': 'exports.name = "square"',
   })
   t.match(script, { path: 'src/room.js', bundled: true })
-  t.equal(inspectScript(script.text), null, 'no import is left')
+  t.equal(inspectScript(script.text).problem, null, 'no import is left')
   t.match(script.text, /square/)
   await script.remove()
   t.notOk(existsSync(script.file), 'nothing stays behind')
+})
+
+t.test('files of the build that only the script uses are named', async (t) => {
+  const root = t.testdir({
+    'index.html': '<script type="module" src="main.js"></script>',
+    'main.js': "import { size } from './shared/rules.js'",
+    shared: { 'rules.js': "import './deep.js'\nexport const size = 1", 'deep.js': 'export const a = 1' },
+    server: {
+      'room.js':
+        "import '../shared/rules.js'\nimport './answers.js'\nimport '../shared/deep.js'\nexport const open = 1",
+      'answers.js': "import './more.json'",
+      'more.json': '[1]',
+      'room.js.map': '{}',
+    },
+  })
+  const exposed = async () => {
+    const script = await prepareRoomScript({ room: 'server/room.js', file: join(root, 'gameyard.json') }, root)
+    if (!script) throw new Error('There is no script.')
+    t.teardown(() => script.remove())
+    return exposedFiles(withRoomScript(await readBuild(root), script), script)
+  }
+  t.same(await exposed(), ['server/answers.js', 'server/more.json', 'server/room.js.map'])
+  t.match(
+    exposedWarning(await exposed()),
+    /^Everybody can read server\/answers\.js, server\/more\.json, .*gameyardignore/,
+  )
+  writeFileSync(join(root, '.gameyardignore'), 'server\n')
+  t.same(await exposed(), [], 'what is not published is not exposed')
+  t.equal(exposedWarning([]), null)
 })
 
 t.test('a mistake is told with its place', async (t) => {
@@ -71,7 +102,7 @@ t.test('a mistake is told with its place', async (t) => {
 })
 
 t.test('the first script is one that rooms run, and nothing is written over', async (t) => {
-  t.equal(inspectScript(ROOM_TEMPLATE), null)
+  t.equal(inspectScript(ROOM_TEMPLATE).problem, null)
   const cwd = t.testdir({ 'gameyard.json': '{ "gameId": "pong", "folder": "dist" }', dist: {} })
   const wrote = await writeRoomScript(await projectIn(cwd), cwd)
   t.match(wrote, { script: join(cwd, 'dist/room.js'), project: join(cwd, 'gameyard.json') })
@@ -97,7 +128,10 @@ t.test('gameyard.json brings a script, and init writes the first one', async (t)
     join(cwd, 'node_modules/esbuild'),
   )
   const deployed = await gameyard('deploy', '--restart-rooms')
-  t.match(deployed, { code: 0, stderr: /Rooms {3}room\.js, bundled with what it imports/ }, deployed.stderr)
+  const told =
+    /Rooms {3}room\.js, bundled with what it imports\nEverybody can read rules\.js: only the room script uses it/
+  t.match(deployed, { code: 0, stderr: told }, deployed.stderr)
+  t.match(await gameyard('doctor', '.'), { code: 0, stdout: /warning +Room script +Everybody can read rules\.js/ })
   const headers = { authorization: `Bearer ${await platform.token()}` }
   const { deploys } = (await ask('GET', `${portal}/api/games/${game.id}/deploys`, { headers })).body
   t.match(deploys[0], { state: 'live', room: 'room.js', files: 3 })

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import t from 'tap'
-import { layOut, within, zipSize } from '../../../plugins/assets/packs/zip.ts'
+import { layOut, within, zipSize } from '../../../core/data/zip/zip-layout.ts'
 
 const contents = new Map([
   ['a.txt', Buffer.from('one')],

@@ -41,6 +41,25 @@ t.test('what assistants read', async (t) => {
     t.equal((await stranger.get('/docs/nowhere.md')).status, 404)
   })
 
+  t.test('guides have the addresses of this platform', async (t) => {
+    const { client, call } = await connect(t, platform, token as string)
+    const { resources } = await client.listResources()
+    const example = 'http://localhost:8080'
+    for (const { uri } of resources) {
+      if (!uri.startsWith('gameyard://guides/')) continue
+      const [read] = (await client.readResource({ uri })).contents as { text: string }[]
+      t.notMatch(read?.text, example, uri)
+      const { text } = await stranger.get(`/docs/${uri.split('/').at(-1)}.md`)
+      t.equal(text, read?.text, uri)
+    }
+    const { sections } = (await call('docs_search', { q: 'npm install gameyard sdk tgz' })).json
+    t.match(JSON.stringify(sections), `${portal}/download/gameyard-sdk.tgz`)
+    t.notMatch(JSON.stringify(sections), example)
+    t.match((await stranger.get('/docs/assistants.md')).text, `${portal}/mcp`)
+    const found = await stranger.get('/api/docs/search?q=download')
+    t.notMatch(found.text, example, 'excerpts, too')
+  })
+
   t.test('resources: guides, parts of the API, the integration prompt of an own game', async (t) => {
     const { client } = await connect(t, platform, token as string)
     const { resources } = await client.listResources()

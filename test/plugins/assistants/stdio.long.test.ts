@@ -1,10 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import t from 'tap'
 import { GAMEYARD } from '../../kit/gameyard.ts'
 import { startPlatform } from '../../kit/platform.ts'
+import { ask } from '../../kit/upload.ts'
 import { callTool } from './client.ts'
 
 t.test('gameyard mcp serves an assistant on standard input and output', async (t) => {
@@ -123,6 +124,47 @@ t.test('gameyard mcp serves an assistant on standard input and output', async (t
       await transport.close()
     })
   }
+
+  t.test('publishes a folder as its gameyard.json says, and refuses arguments that it does not know', async (t) => {
+    const { client, transport, connected } = await start('auto')
+    await connected
+    const { json: game } = await callTool(client, 'game_create', { title: 'Referee', description: '' })
+    const write = (path: string, text: string) => {
+      mkdirSync(dirname(join(folder, path)), { recursive: true })
+      writeFileSync(join(folder, path), text)
+    }
+    const project = { gameId: game.id, folder: 'dist', room: 'room.js', features: { languages: ['en'] } }
+    const boards = [{ id: 'fastest', title: 'Fastest', writers: 'room' }]
+    write('referee/gameyard.json', JSON.stringify({ ...project, boards }))
+    write('referee/dist/index.html', '<!doctype html><title>Referee</title>')
+    write('referee/dist/room.js', 'export const open = (room) => room.log(1)')
+    const build = { folder: 'referee/dist', game: game.slug }
+    const { json, refused } = await callTool(client, 'deploy_folder', build)
+    t.match(
+      { refused, json },
+      { refused: false, json: { notes: ['Rooms: room.js', 'Features: languages', 'Boards: fastest'] } },
+    )
+    const { deploys } = (await callTool(client, 'deploys_list', { id: game.id })).json
+    t.match(deploys[0], { state: 'live', room: 'room.js' })
+    t.match((await callTool(client, 'boards_list', { id: game.id })).json.boards, [{ id: 'fastest' }])
+    t.same((await callTool(client, 'game_get', { id: game.id })).json.features.languages, ['en'])
+    const { host } = new URL(game.url)
+    const source = await ask('GET', `http://127.0.0.1:${new URL(platform.portal).port}/room.js`, { headers: { host } })
+    t.equal(source.status, 404, 'nobody reads the script')
+
+    const unknown = await callTool(client, 'deploy_folder', { ...build, force: true, preview: 'yes' })
+    t.match(unknown, {
+      refused: true,
+      json: { error: { code: 'invalid_request', details: [{ path: 'force' }, { path: 'preview' }] } },
+    })
+    writeFileSync(join(folder, '../outside.js'), 'export const open = 1')
+    write('referee/gameyard.json', JSON.stringify({ ...project, room: '../../outside.js' }))
+    const message = /outside\.js is outside of this project/
+    t.match(await callTool(client, 'deploy_folder', build), { refused: true, json: { error: { message } } })
+    const heavy = callTool(client, 'deploy_files', { gameId: game.id, files: { 'a.txt': 'x'.repeat(33 * 1024 ** 2) } })
+    await t.rejects(heavy, /^[^{]*The message is too long, and nothing was changed\. A call has at most 32 MiB/)
+    await transport.close()
+  })
 
   t.test('a token that is not valid ends the command with a sentence', async (t) => {
     writeFileSync(join(folder, 'x'), '')

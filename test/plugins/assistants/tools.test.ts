@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
@@ -82,6 +83,45 @@ t.test('assistants', async (t) => {
       t.match((await call('games_list', { limit: 1 })).json.games, [{ id }])
     })
   }
+
+  t.test('the schemas of tools have only what every provider of models reads', async (t) => {
+    const { client } = await connect(t, platform, token)
+    const { tools } = await client.listTools()
+    const patterns: string[] = []
+    for (const { name, inputSchema } of tools) {
+      const text = JSON.stringify(inputSchema, (key, value) => {
+        if (key === 'pattern' && typeof value === 'string') patterns.push(value)
+        if (key === 'patternProperties') patterns.push(...Object.keys(value))
+        return value
+      })
+      t.notMatch(text, '"advice"', name)
+    }
+    t.ok(patterns.length > 3, 'plain patterns stay')
+    for (const pattern of patterns) t.notMatch(pattern, /\\[pPukK1-9]|\(\?(?!:)/, pattern)
+    const create = tools.find(({ name }) => name === 'game_create')
+    t.match(create?.inputSchema.properties?.title, { description: /visible character/, maxLength: 120 })
+    const python = spawnSync('python3', ['-c', 'import json, re, sys\nfor p in json.load(sys.stdin): re.compile(p)'], {
+      input: JSON.stringify(patterns),
+      encoding: 'utf8',
+    })
+    if (!python.error) t.equal(python.stderr, '', 'Python compiles them')
+    const { call } = await connect(t, platform, token)
+    t.match(await call('game_create', { title: '\u200b', description: '' }), {
+      refused: true,
+      json: { error: { code: 'invalid_request', details: [{ path: 'title', message: /visible/ }] } },
+    })
+  })
+
+  t.test('a message that is too long is refused with what to do', async (t) => {
+    const { client, call } = await connect(t, platform, token)
+    const { tools } = await client.listTools()
+    for (const { name, description } of tools) {
+      if (['deploy_files', 'asset_upload'].includes(name)) t.match(description, /at most 32 MiB, .* about 23 MiB/, name)
+    }
+    const files = { 'index.html': 'x', 'heavy.txt': 'x'.repeat(33 * 1024 ** 2) }
+    const refusal = await call('deploy_files', { gameId: 'dots-2026', files }).catch((error) => String(error))
+    t.match(refusal, /"jsonrpc":"2\.0".*too long.*Send the files in several calls/)
+  })
 
   t.test('a tool answers as its route does', async (t) => {
     const { call } = await connect(t, platform, token)
@@ -205,10 +245,119 @@ t.test('assistants', async (t) => {
     t.match(await page(platform, game.slug), '<title>New</title>')
   })
 
+  t.test('files come as base64 with line ends, and as data URLs', async (t) => {
+    const { call } = await connect(t, platform, token)
+    const bytes = Buffer.alloc(3 * 1024 ** 2 + 1, 'Gameyard!')
+    const lines = bytes.toString('base64').replace(/.{76}/g, '$&\r\n')
+    const sent = { 'a.bin': { base64: `${lines}\n` }, 'b.bin': { base64: 'data:image/png;base64,iVBORw0KGgo=' } }
+    const { json } = await call('deploy_files', { gameId: 'dots-2026', files: sent })
+    const { json: listed } = await call('game_files', { id: 'dots-2026' })
+    const sizes = new Map(listed.files.map(({ path, size }: { path: string; size: number }) => [path, size]))
+    t.match({ a: sizes.get('a.bin'), b: sizes.get('b.bin') }, { a: bytes.length, b: 8 }, json)
+    const { json: read } = await call('game_read_file', { id: 'dots-2026', path: 'a.bin', offset: 3 * 1024 ** 2 })
+    t.equal(read.text, bytes.subarray(3 * 1024 ** 2).toString())
+    for (const base64 of ['data:text/plain,hello', 'a=b', 'iVBORw0KGgo===', '!']) {
+      const refused = await call('deploy_files', { gameId: 'dots-2026', files: { 'a.bin': { base64 } } })
+      t.match(refused, { refused: true, json: { error: { message: 'files.a.bin is not base64.' } } }, base64)
+    }
+  })
+
+  t.test('files that the platform has go into a game and into the library by their names', async (t) => {
+    const { call } = await connect(t, platform, token)
+    const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+    const upload = { fileName: 'dot.png', title: 'Dot' }
+    const { json: asset } = await call('asset_upload', { ...upload, base64: pixel })
+    t.match(asset, { id: /^ast_/, visibility: 'private' })
+    const change = { gameId: 'dots-2026', files: { 'dot.png': { from: asset.id } } }
+    t.notOk((await call('deploy_files', change)).refused)
+    t.equal((await call('game_read_file', { id: 'dots-2026', path: 'dot.png' })).json.base64, pixel)
+    t.match((await call('asset_upload', { ...upload, title: 'Copy', from: asset.id })).json, {
+      id: /^ast_/,
+      kind: asset.kind,
+    })
+    for (const given of [{}, { base64: pixel, from: asset.id }]) {
+      t.match((await call('asset_upload', { ...upload, ...given })).json, {
+        error: { code: 'invalid_request', message: /either/ },
+      })
+    }
+    const from = (name: string) => call('deploy_files', { gameId: 'dots-2026', files: { x: { from: name } } })
+    t.match((await from('gen_1')).json.error, { code: 'invalid_request', details: [{ path: 'files.x' }] })
+    t.match((await from(`${asset.id}/other.png`)).json.error, { code: 'not_found' })
+    t.match((await from(`job_${'0'.repeat(26)}/model.glb`)).json.error, { code: 'not_found' })
+
+    const changed = await call('asset_update', {
+      id: asset.id,
+      visibility: 'public',
+      title: 'Point',
+      license: 'CC0-1.0',
+    })
+    t.match(changed, { refused: false, json: { visibility: 'public', title: 'Point', license: 'CC0-1.0' } })
+    const { call: asked, questions } = await connect(t, platform, token, { ask: () => false })
+    t.match(await asked('asset_update', { id: asset.id, visibility: 'private' }), { refused: true, json: /said no/ })
+    t.match(questions, [/who can load the asset/])
+
+    const eve = await platform.signUp({ name: 'Eve' })
+    const game = await platform.game(eve, { title: 'Theft' })
+    const { call: ofEve } = await connect(t, platform, (await platform.program(eve)).token as string)
+    const theft = { gameId: game.id, files: { 'index.html': 'x', x: { from: asset.id } } }
+    t.match(await ofEve('deploy_files', theft), { refused: true, json: { error: { code: 'not_found' } } })
+    t.match(await ofEve('asset_update', { id: asset.id, title: 'Mine' }), {
+      refused: true,
+      json: { error: { code: 'not_found' } },
+    })
+    const writer = await platform.program(ada, ['deployments:write'])
+    const { call: withoutScope } = await connect(t, platform, writer.token as string)
+    t.match(await withoutScope('deploy_files', change), {
+      refused: true,
+      json: { error: { code: 'missing_scope', message: /assets:read/ } },
+    })
+  })
+
+  t.test('a refusal names the tool that helps, and arguments by their name here', async (t) => {
+    const { call } = await connect(t, platform, token)
+    const next = async (name: string, args: Record<string, unknown>) => (await call(name, args)).json.error
+    t.match(await next('game_read_file', { id: 'dots-2026', path: 'no.js' }), { next: /^game_files/ })
+    t.match(await next('game_get', { id: 'nowhere' }), { next: /^games_list/ })
+    t.match(await next('deploy_rollback', { deployId: 'dep_1' }), { next: /^deploys_list/ })
+    await call('game_create', { title: 'Keys', description: '', idempotencyKey: 'keys' })
+    const other = await next('game_create', { title: 'Other', description: '', idempotencyKey: 'keys' })
+    t.match(other, { message: 'This idempotencyKey was used with other arguments.' })
+    if (platform.app.hasDecorator('blender')) {
+      const { message } = await next('blender_submit', { name: 'X', template: 'no-such-template' })
+      t.notMatch(message, /GET|api/)
+    }
+  })
+
+  t.test('a preview is one in the list, and rooms are restarted on request', async (t) => {
+    const { call } = await connect(t, platform, token)
+    const change = { gameId: 'dots-2026', files: { 'a.txt': 'preview' } }
+    const { json: preview } = await call('deploy_files', { ...change, preview: true })
+    t.match((await call('deploys_list', { id: 'dots-2026', limit: 2 })).json.deploys, [
+      { id: preview.deployId, state: 'superseded', preview: true },
+      { state: 'live', preview: false },
+    ])
+    const restarts: unknown[] = []
+    platform.app.events.on('rooms.restart', (event: unknown) => void restarts.push(event))
+    t.notOk((await call('deploy_files', { ...change, restartRooms: true })).refused)
+    t.equal(restarts.length, 1)
+    t.match(await call('deploy_files', { ...change, preview: true, restartRooms: true }), { refused: true })
+    t.notOk((await call('deploy_rollback', { deployId: preview.deployId, restartRooms: true })).refused)
+    t.equal(restarts.length, 2)
+  })
+
   t.test('docs_search answers with the section itself', async (t) => {
     const { call } = await connect(t, platform, token)
     const { sections } = (await call('docs_search', { q: 'roll back a deploy' })).json
-    t.match(sections[0], { guide: String, heading: String, url: /\/docs\//, text: /rollback/ })
+    t.match(sections[0], { guide: String, heading: String, url: /\/docs\//, text: /rollback/, cut: false })
+    for (const q of ['domain', 'storage', 'room', 'config limits', 'proxy']) {
+      const found = (await call('docs_search', { q, limit: 10 })).json.sections
+      for (const { text, cut, url } of found) {
+        t.ok(text.length <= 4010, url)
+        if (cut) t.equal((text.match(/^```/gm)?.length ?? 0) % 2, 0, 'an open block of code is closed')
+      }
+    }
+    const [first] = (await call('docs_search', { q: 'custom domain for my game' })).json.sections
+    t.notMatch(first.url, /self-hosting|behind-a-proxy/, 'guides for makers come first')
   })
 
   t.test('the endpoint refuses strangers, other kinds of credential, batches and sessions', async (t) => {

@@ -49,6 +49,18 @@ t.test('an assistant makes a whole game', async (t) => {
   t.match(JSON.parse(text?.type === 'text' ? text.text : ''), { status: 'completed', artifacts: [{ name: String }] })
   t.match(picture, { type: 'image', mimeType: 'image/png' })
   t.ok(news.length > 0, `${news.length} times progress`)
+  const job = JSON.parse(text?.type === 'text' ? text.text : '')
+  const from = `${job.id}/model.glb`
+  const into = { gameId: game.id, files: { 'chest.glb': { from } }, preview: true }
+  const { deployId } = (await call('deploy_files', into)).json
+  const { size } = job.artifacts.find(({ name }: { name: string }) => name === 'model.glb')
+  const listed = (await call('game_files', { id: game.id, deployId })).json.files
+  t.match(
+    listed.filter(({ path }: { path: string }) => path === 'chest.glb'),
+    [{ size }],
+  )
+  const stored = await call('asset_upload', { fileName: 'chest.glb', title: 'Chest', from })
+  t.match(stored.json, { id: /^ast_/, kind: 'model', files: [{ size: Number }] })
 
   const stop = new AbortController()
   const slow = { name: 'Slow', script: 'import time\ntime.sleep(120)\n' }

@@ -49,7 +49,8 @@ t.test('a deploy with a client secret is refused with file and line, and without
     body: {
       error: {
         code: 'live_secret',
-        message: /config\.js, line 4, .* a client secret, and one more\. .*--allow-secret/,
+        message:
+          /config\.js, line 4, .* a client secret, and one more\. Take it out of the build, and make a new one\.$/,
         details: [
           { path: 'config.js', message: 'line 4 holds a client secret' },
           { path: 'data/game.json', message: 'line 3 holds a client secret' },

@@ -166,8 +166,13 @@ t.test('what a script may be', (t) => {
     '#!/usr/bin/env gameyard\nexport let close = () => {}',
     'export default {}; export const snapshot = () => ({ import: 1 })',
     'export const restore = /[/]import(x)/u',
+    'export const settings = { tick: 60, players: null, relay: true }',
+    'export const settings = { tick: 0.5, players: 1 }',
+    'export const settings = { tick: 100, ...globalThis.mine }',
+    'let tick = 100; tick = 5; export const settings = { tick, players: undefined }',
+    'export const settings = Object.freeze({ tick: 5 })',
   ]
-  for (const source of valid) t.equal(inspectScript(source), null, source)
+  for (const source of valid) t.equal(inspectScript(source).problem, null, source)
   const invalid: [string, number, number, RegExp][] = [
     ['', 1, 1, /exports nothing that a room calls: settings, open/],
     ['const open = 1', 1, 1, /exports nothing/],
@@ -183,8 +188,53 @@ t.test('what a script may be', (t) => {
     ['with (x) {}', 1, 1, /strict mode/],
     ['export const open = <T>() => {}', 1, 21, /Unexpected token/],
     ['let x: number', 1, 6, /Unexpected token/],
+    ['export const settings = { tick: 100 }', 1, 27, /settings\.tick must be a number from 0 to 60/],
+    ['export const settings = { tick: -1 }', 1, 27, /settings\.tick/],
+    ["export const settings = { 'tick': 'twenty' }", 1, 27, /settings\.tick/],
+    ['export const settings = { tick: null }', 1, 27, /settings\.tick/],
+    ['const TICK = 61; export const settings = { tick: TICK }', 1, 44, /settings\.tick/],
+    ['export const settings = { players: -1 }', 1, 27, /settings\.players must be a whole number from 1 to 1000000/],
+    ['export const settings = { players: 2.5 }', 1, 27, /settings\.players/],
+    ['export const settings = { players: [8] }', 1, 27, /settings\.players/],
+    ['var s = { relay: !0,\n  tick: `5` }; export { s as settings }', 2, 3, /settings\.tick/],
   ]
   for (const [source, line, column, message] of invalid)
-    t.match(inspectScript(source), { line, column, message }, source)
+    t.match(inspectScript(source).problem, { line, column, message }, source)
   t.end()
 })
+
+t.test('what a script probably means', (t) => {
+  const notesOf = (source: string) => inspectScript(source).notes.map(({ message }) => message)
+  t.same(notesOf('export function onMessage() {}\nexport const settings = { player: 4, tickRate: 20, relay: 1 }'), [
+    'exports onMessage, which no room calls; it may mean message.',
+    'has settings.player, which no room reads; it may mean players.',
+    'has settings.tickRate, which no room reads; it may mean tick.',
+    'has a settings.relay that is not true or false, and counts as false.',
+  ])
+  t.same(notesOf('export const open = 1; export const SIZE = 3; export default 1; export const setings = {}'), [
+    'exports setings, which no room calls; it may mean settings.',
+    'exports SIZE, default, which no room reads.',
+  ])
+  t.match(notesOf('export const settings = { fps: 9, toString: 1 }'), [
+    /fps.*there are tick, players, clientState, relay/,
+    /toString/,
+  ])
+  t.same(notesOf('export const open = 1, onOpen = 2'), [], 'the one that is meant is there')
+  t.same(notesOf('export const settings = { tick: 5, clientState: false, relay: true }; export const close = 1'), [])
+  t.end()
+})
+
+t.test(
+  'a deploy says what its room script probably means, and refuses settings with which no room opens',
+  async (t) => {
+    const { program, deploy } = await withGame(t)
+    const { deployId } = await deploy(build('export const onTick = 1; export const settings = { tick: 5 }'))
+    t.match(await program.get(`/api/deploy/${deployId}`), {
+      body: { state: 'live', build: { notes: [{ level: 'warning', code: 'unknown_export', path: 'room.js' }] } },
+    })
+    t.match(await deploy(build('export const settings = { tick: 100 }')), {
+      status: 400,
+      body: { error: { code: 'invalid_room_script', message: /settings\.tick must be a number from 0 to 60/ } },
+    })
+  },
+)

@@ -131,6 +131,7 @@ GET    /api/games/:id/boards/:boardId/excluded         200  401  404  404  404  
 PUT    /api/games/:id/boards/:boardId/excluded/:playerId 204  401  404  404  404  404  404  204  404  404
 DELETE /api/games/:id/boards/:boardId/excluded/:playerId 404  401  404  404  404  404  404  404  404  404
 GET    /api/games/:id/deploys                          200  401  404  404  404  404  404  200  404  404
+GET    /api/games/:id/deploys/:deployId/archive        200  401  404  404  404  404  404  200  404  404
 GET    /api/games/:id/draft                            200  401  404  404  404  404  404  200  404  404
 PATCH  /api/games/:id/draft                            400  401  404  404  404  404  404  400  404  404
 DELETE /api/games/:id/draft                            204  401  404  404  404  404  404  204  404  404

@@ -1,12 +1,19 @@
 import { createHash } from 'node:crypto'
-import type { StoredFile } from '../record.ts'
+
+/** A file of an archive that is written. */
+export interface ZipFile {
+  path: string
+  size: number
+  sha256: string
+  crc32: number
+}
 
 /** A part of the archive: bytes in memory, or a file in the storage. */
-export type ZipPart = { start: number; size: number } & ({ bytes: Buffer } | { file: StoredFile })
+export type ZipPart<File extends ZipFile> = { start: number; size: number } & ({ bytes: Buffer } | { file: File })
 
 /** The layout of an archive, which is known before it is sent. */
-export interface ZipLayout {
-  parts: ZipPart[]
+export interface ZipLayout<File extends ZipFile> {
+  parts: ZipPart<File>[]
   size: number
   /** The digest of the contents. The same files give the same archive, byte for byte. */
   digest: string
@@ -27,12 +34,12 @@ const DATE = 0x0021
  *
  * @param files together under 4 GiB and at most 65,535, so that no ZIP64 is needed
  */
-export function layOut(files: readonly StoredFile[]): ZipLayout {
-  const parts: ZipPart[] = []
+export function layOut<File extends ZipFile>(files: readonly File[]): ZipLayout<File> {
+  const parts: ZipPart<File>[] = []
   const directory: Buffer[] = []
   const hash = createHash('sha256')
   let at = 0
-  const add = (size: number, what: { bytes: Buffer } | { file: StoredFile }) => {
+  const add = (size: number, what: { bytes: Buffer } | { file: File }) => {
     parts.push({ start: at, size, ...what })
     at += size
   }
@@ -50,14 +57,14 @@ export function layOut(files: readonly StoredFile[]): ZipLayout {
 }
 
 /** Returns the size of an archive of these files without creating it. */
-export const zipSize = (files: readonly Pick<StoredFile, 'path' | 'size'>[]): number =>
+export const zipSize = (files: readonly Pick<ZipFile, 'path' | 'size'>[]): number =>
   files.reduce(
     (sum, { path, size }) => sum + LOCAL_BYTES + CENTRAL_BYTES + 2 * Buffer.byteLength(path) + size,
     END_BYTES,
   )
 
 /** Yields the parts of an archive in a byte range, each with its own range. Both ends are included. */
-export function* within({ parts }: ZipLayout, start: number, end: number) {
+export function* within<File extends ZipFile>({ parts }: ZipLayout<File>, start: number, end: number) {
   for (const part of parts) {
     const last = part.start + part.size - 1
     if (last < start) continue
@@ -66,14 +73,18 @@ export function* within({ parts }: ZipLayout, start: number, end: number) {
   }
 }
 
-function localHeader(file: StoredFile, name: Buffer): Buffer {
+type Described = Pick<ZipFile, 'size' | 'crc32'>
+
+/** Returns what precedes a file in an archive. */
+export function localHeader(file: Described, name: Buffer): Buffer {
   const header = Buffer.alloc(LOCAL_BYTES)
   header.writeUInt32LE(0x04034b50, 0)
   describeFile(header.subarray(4), file, name)
   return Buffer.concat([header, name])
 }
 
-function centralHeader(file: StoredFile, name: Buffer, offset: number): Buffer {
+/** Returns the entry of a file in the directory of an archive. @param offset of its local header */
+export function centralHeader(file: Described, name: Buffer, offset: number): Buffer {
   const header = Buffer.alloc(CENTRAL_BYTES)
   header.writeUInt32LE(0x02014b50, 0)
   header.writeUInt16LE(VERSION, 4)
@@ -83,7 +94,7 @@ function centralHeader(file: StoredFile, name: Buffer, offset: number): Buffer {
 }
 
 /** Writes the fields that both headers share, from "version needed to extract" to the length of the name. */
-function describeFile(fields: Buffer, { crc32, size }: StoredFile, name: Buffer): void {
+function describeFile(fields: Buffer, { crc32, size }: Described, name: Buffer): void {
   fields.writeUInt16LE(VERSION, 0)
   fields.writeUInt16LE(UTF8, 2)
   fields.writeUInt16LE(DATE, 8)
@@ -93,7 +104,8 @@ function describeFile(fields: Buffer, { crc32, size }: StoredFile, name: Buffer)
   fields.writeUInt16LE(name.length, 22)
 }
 
-function endRecord(count: number, size: number, offset: number): Buffer {
+/** Returns the end of an archive: how many files it has, and where its directory is. */
+export function endRecord(count: number, size: number, offset: number): Buffer {
   const record = Buffer.alloc(END_BYTES)
   record.writeUInt32LE(0x06054b50, 0)
   record.writeUInt16LE(count, 8)
