@@ -1,6 +1,6 @@
 import { definePlugin } from '../../core/plugin.ts'
 import type {} from '../../drivers/payments/interface.ts'
-import type {} from '../oauth-idp/index.ts'
+import { loss } from '../oauth-idp/index.ts'
 import { Credits } from './credits.ts'
 import {
   CreditAccount,
@@ -50,6 +50,7 @@ export default definePlugin(
       ...(await app.credits.balance(playerId)),
       ...(await app.credits.ledger(playerId, { limit: 100 })),
     }))
+    app.identity.deletion.losses.push(async (playerId) => loss(await app.credits.storedBalance(playerId), 'credit'))
     app.identity.deletion.cleanups.push((em, playerId) => app.credits.forget(em, playerId))
     app.site.navigation.push(
       { label: 'My credits', href: '/credits', place: 'account', order: 40, key: 'c' },

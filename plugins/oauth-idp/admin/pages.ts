@@ -35,7 +35,7 @@ const CHANGED = 'an administrator changed a player'
 
 /** Pages on players and invitations, for administrators and moderators of the server. */
 export const adminPages: Routes = async (app) => {
-  const { administration, config } = app.identity
+  const { administration, config, deletion } = app.identity
 
   app.get(
     '/admin/players',
@@ -79,7 +79,8 @@ export const adminPages: Routes = async (app) => {
           player,
           isMe,
           viewerRole: roleOf(request),
-          sharedContent: await app.identity.deletion.sharedContentOf(player.id),
+          sharedContent: await deletion.sharedContentOf(player.id),
+          losses: roleOf(request) === 'admin' ? await deletion.lossesOf(player.id) : '',
         }),
       })
     },

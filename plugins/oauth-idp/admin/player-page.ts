@@ -27,6 +27,8 @@ interface PlayerPageProps {
   viewerRole: Role
   /** What others use as well, about which is decided before the account ends. */
   sharedContent: readonly SharedItem[]
+  /** What goes with the account, in sentences. */
+  losses: string
 }
 
 const ROLES = [
@@ -35,7 +37,7 @@ const ROLES = [
   { value: 'admin', label: 'Administrator' },
 ]
 
-export function PlayerPage({ player, isMe, viewerRole, sharedContent }: PlayerPageProps): View {
+export function PlayerPage({ player, isMe, viewerRole, sharedContent, losses }: PlayerPageProps): View {
   const { id, name, email, emailVerified, imageUrl, createdAt, disabled, trusted, role, isGuest } = player
   const administers = viewerRole === 'admin'
   const post = (step: string) => `/admin/players/${id}/${step}`
@@ -90,6 +92,7 @@ export function PlayerPage({ player, isMe, viewerRole, sharedContent }: PlayerPa
               administers &&
               html`<${Section} layout="side" title="Delete" description="For good: the account, its sessions, tokens and picture.">
               <${Card}><${Confirm} label="Delete player" action=${post('delete')} submit=${`Delete ${name}`}>
+                ${losses && html`<p><strong>${losses}</strong></p>`}
                 <p>This can't be undone. To lock a player out and keep the account, disable it.</p>
                 <${SharedContentFields} items=${sharedContent} />
                 <${Field} label=${`Type ${id.slice(-6)}, the end of the player id, to confirm`} name="confirm" required autocomplete="off" mono />

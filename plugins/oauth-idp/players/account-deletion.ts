@@ -14,6 +14,7 @@ import type { Avatars } from './avatars.ts'
 import { lockAccount, lockAdmins } from './caller-check.ts'
 import { DataExport } from './data-export.ts'
 import { OneTimeToken, PlayerRow } from './entities.ts'
+import { describeLosses, type LossCounter } from './losses.ts'
 import type { Players } from './players.ts'
 import type { Decisions, Settlement, SharedContent, SharedItem } from './shared-content.ts'
 
@@ -42,6 +43,8 @@ export class AccountDeletion {
   readonly exporters = this.data.exporters
   /** The cleanups of a deleted account. Plugins add theirs. */
   readonly cleanups: Cleanup[] = []
+  /** What goes with an account, for the pages that end one. Plugins add theirs. */
+  readonly losses: LossCounter[] = []
   /** What others use as well. Plugins add theirs. */
   readonly shared: SharedContent[] = []
 
@@ -85,6 +88,12 @@ export class AccountDeletion {
   /** Returns what others use as well, about which the player decides. */
   async sharedContentOf(playerId: string): Promise<SharedItem[]> {
     return (await Promise.all(this.shared.map((shared) => shared.of(playerId)))).flat()
+  }
+
+  /** Says what goes with the account, in sentences for the page that ends it; empty for nothing. */
+  async lossesOf(playerId: string): Promise<string> {
+    const losses = await Promise.all(this.losses.map((count) => count(playerId)))
+    return describeLosses(losses.flatMap((each) => each ?? []))
   }
 
   /**

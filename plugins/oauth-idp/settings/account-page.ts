@@ -37,6 +37,8 @@ interface AccountPageProps {
   canUpgrade: boolean
   /** What others use as well, about which the player decides before the account ends. */
   sharedContent: readonly SharedItem[]
+  /** What goes with the account, in sentences. */
+  losses: string
   refused?: Refused | undefined
 }
 
@@ -150,12 +152,13 @@ const FirstAddress = ({ refused, problem }: PartProps): View => html`
     <//>
   <//>`
 
-const Deletion = ({ player, hasPassword, sharedContent, problem }: PartProps): View => html`
+const Deletion = ({ player, hasPassword, sharedContent, losses, problem }: PartProps): View => html`
   <${Section} layout="side" title="Delete" description="For good, and at once. Download your data first.">
     <${Card}>
       ${problem?.message && html`<${Notice} tone="error">${problem.message}<//>`}
       <${Confirm} label=${player.isGuest ? 'Delete this guest' : 'Delete account'} action="/settings/delete" submit="Delete for good" open=${problem !== undefined}>
-        <p>This deletes your account, sessions, tokens and picture. Games keep data under your player id, without your name.</p>
+        <p>This deletes your account, sessions, tokens and picture.${losses && html` <strong>${losses}</strong>`}
+          Games of others keep results under your player id, without your name.</p>
         <${SharedContentFields} items=${sharedContent} errors=${problem?.fields} />
         ${
           hasPassword

@@ -207,6 +207,7 @@ export const settingsPages: Routes = async (app) => {
         minLength: config.passwordMinLength,
         canUpgrade: players.signUpIsOpen,
         sharedContent: await deletion.sharedContentOf(playerId),
+        losses: await deletion.lossesOf(playerId),
         refused,
       }),
     })
