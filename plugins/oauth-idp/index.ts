@@ -9,6 +9,7 @@ import { callerCheck } from './players/caller-check.ts'
 import { registerAllRoutes } from './route-list.ts'
 import { entities } from './tables.ts'
 
+export { AccountRescue } from './admin/account-rescue.ts'
 export { Administration } from './admin/administration.ts'
 export { transferAppsOfGame } from './apps/game-transfer.ts'
 export type { HostedOrigins } from './apps/record.ts'
@@ -33,6 +34,12 @@ export {
   type SharedItem,
   undecided,
 } from './players/shared-content.ts'
+export {
+  type RemovableMethod,
+  type RemovedMethods,
+  type SignInMethod,
+  SignInMethods,
+} from './players/sign-in-methods.ts'
 export { ProofOfWork } from './players/sign-in-page.ts'
 export { SettingsHeader } from './settings/header.ts'
 

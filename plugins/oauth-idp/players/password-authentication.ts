@@ -112,17 +112,28 @@ export class PasswordAuthentication {
     }
   }
 
-  /** Sets a password without the old one, for the server's administrator. @throws NotFound, InvalidRequest */
-  async reset(email: string, password: string, by = PROGRAM): Promise<Player> {
+  /**
+   * Sets a password without the old one, for the server's administrator.
+   *
+   * @param also runs in the same transaction
+   * @throws NotFound, InvalidRequest
+   */
+  async reset(
+    email: string,
+    password: string,
+    by = PROGRAM,
+    also?: (em: SqlEntityManager, playerId: string) => Promise<void>,
+  ): Promise<Player> {
     const { db, players } = this.#context
     const row = await db.em().findOne(PlayerRow, { email: normaliseEmail(email) })
     if (!row) throw new NotFound('player')
     const player = players.describe(row)
     const { clock } = this.#context
     const target = { kind: 'player', id: player.id } as const
-    await this.#set(player, password, undefined, (em) =>
-      recordAction(em, clock, { by, action: 'player.password', target }),
-    )
+    await this.#set(player, password, undefined, async (em) => {
+      await recordAction(em, clock, { by, action: 'player.password', target })
+      await also?.(em, player.id)
+    })
     return player
   }
 

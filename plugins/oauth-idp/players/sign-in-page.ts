@@ -129,8 +129,8 @@ export function SignUpPage(props: SignUpProps): View {
     return html`
       <div class="stack">
         <header class="page-header">
-          <h1>By invitation</h1>
-          <p class="lede">Accounts on ${siteName} are created by its administrator. Ask for one.</p>
+          <h1>${props.invites ? 'By invitation' : 'No new accounts'}</h1>
+          <p class="lede">${props.invites ? `Accounts on ${siteName} are created by invitation. Ask for one.` : 'This server takes no new accounts.'}</p>
         </header>
         ${awaitsHost && html`<${FirstHost} />`}
         ${

@@ -34,7 +34,7 @@ interface AccountPageProps {
   hasPicture: boolean
   hasPassword: boolean
   minLength: number
-  canUpgrade: boolean
+  signUp: 'open' | 'invite' | 'closed'
   /** What others use as well, about which the player decides before the account ends. */
   sharedContent: readonly SharedItem[]
   /** What goes with the account, in sentences. */
@@ -72,12 +72,12 @@ export const AccountPage = (props: AccountPageProps): View => {
 
 type PartProps = AccountPageProps & { problem: FormProblem | undefined }
 
-const Upgrade = ({ canUpgrade, refused, player, minLength, problem }: PartProps): View => html`
+const Upgrade = ({ signUp, refused, player, minLength, problem }: PartProps): View => html`
   <${Section} layout="side" title="Create an account"
     description="You play as a guest. If this browser loses your session, the player is gone. An account keeps your name, your id and your progress.">
     <${Card}>
       ${
-        canUpgrade
+        signUp === 'open'
           ? html`<${Form} action="/settings/upgrade" submit="Create an account" error=${problem?.message}>
               <${Field} label="Name" name="name" id="upgrade-name" value=${refused?.form === 'upgrade' ? refused.name : player.name}
                 required maxlength=${60} autocomplete="nickname" error=${problem?.fields.name} />
@@ -85,7 +85,9 @@ const Upgrade = ({ canUpgrade, refused, player, minLength, problem }: PartProps)
                 hint="You sign in with it. Games don't see it unless you say so." error=${problem?.fields.email} />
               <${NewPasswordField} minLength=${minLength} error=${problem?.fields.password} />
             <//>`
-          : html`<p>Accounts here are made by invitation. Open the link you get in this browser, and it becomes this player's.</p>`
+          : signUp === 'closed'
+            ? html`<p>This server takes no new accounts.</p>`
+            : html`<p>Accounts here are made by invitation. Open the link you get in this browser, and it becomes this player's.</p>`
       }
     <//>
   <//>`

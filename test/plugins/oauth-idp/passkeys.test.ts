@@ -76,7 +76,10 @@ t.test('a passkey is added, signs in, and is removed, in a real browser', async 
 
   await t.test('a disabled player is not let in by it, and one who is back is', async (t) => {
     const { administration } = platform.app.identity
-    await platform.app.identity.players.createAdmin({ name: 'Root', email: 'root@example.org', password: PASSWORD })
+    await platform.app.identity.players.createByHost(
+      { name: 'Root', email: 'root@example.org', password: PASSWORD },
+      'admin',
+    )
     await administration.setDisabled(player.id, true)
     await page.goto(`${portal}/sign-in?returnTo=/settings`)
     await page.getByRole('button', { name: 'Use a passkey' }).click()

@@ -95,7 +95,7 @@ t.test('an account without an address gets one and a password, and no longer nee
     const mail = { driver: 'smtp', url, from: 'Yard <yard@example.org>' }
     const { platform, through, person } = await start(t, { verifyEmail, guests: true }, { mail })
     const { players } = platform.app.identity
-    await players.createAdmin({ name: 'Bob', email: 'bob@example.org', password: PASSWORD })
+    await players.createByHost({ name: 'Bob', email: 'bob@example.org', password: PASSWORD }, 'admin')
     person.current = { sub: 'u9', name: 'Ada', email: 'bob@example.org', email_verified: false }
     const ada = new Client(platform.app)
     await through(ada)
