@@ -67,7 +67,12 @@ export const pages: Routes = async (app) => {
 
   app.post(
     '/admin/credits',
-    { ...adminPage, schema: { body: Type.Object({ player: Text, amount: Text, description: Text, key: Text }) } },
+    {
+      ...adminPage,
+      // Credits are money of the host.
+      preHandler: app.identity.recentSignIn('/admin/credits'),
+      schema: { body: Type.Object({ player: Text, amount: Text, description: Text, key: Text }) },
+    },
     async (request, reply) => {
       const { player, amount, description, key } = request.body
       const found = (await app.identity.administration.list({ q: player, limit: 100 })).players.find(

@@ -1,5 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, preHandlerAsyncHookHandler } from 'fastify'
+import type { Clock } from '../../core/clock.ts'
 import type { Database } from '../../core/data/database.ts'
 import type { View } from '../../core/pages/index.ts'
 import { Administration } from './admin/administration.ts'
@@ -40,6 +41,7 @@ import { SignUp } from './players/sign-up.ts'
 import { SignUpChallenge } from './players/sign-up-challenge.ts'
 import { WaysBack } from './players/way-back.ts'
 import { BrowserCookie } from './sessions/browser-cookie.ts'
+import { recentSignInHook } from './sessions/recent-sign-in.ts'
 import { Sessions } from './sessions/sessions.ts'
 import type { SettingsEntry } from './settings/header.ts'
 import { providerOf } from './upstream/providers.ts'
@@ -69,6 +71,7 @@ export class Identity {
   readonly deletion: AccountDeletion
   readonly administration: Administration
   readonly #db: Database
+  readonly #recent: { db: Database; clock: Clock }
   readonly #emails: AccountEmails
   readonly #portalUrl: string
   readonly #sendsMail: boolean
@@ -157,6 +160,7 @@ export class Identity {
     const site = { portalUrl: origins.portal, siteName: app.site.name }
     const emails = new AccountEmails({ db, jobs: app.jobs, mail: app.mail, log: app.log, players, tokens, ...site })
     this.#db = db
+    this.#recent = { db, clock }
     this.#emails = emails
     this.#portalUrl = origins.portal
     this.#sendsMail = (app.config.mail as { driver: string }).driver !== 'log'
@@ -186,6 +190,11 @@ export class Identity {
   async findClient(clientId: string): Promise<OAuthClient | null> {
     const client = await this.apps.find(clientId)
     return client !== null && client.registration !== null && this.oauth.registration === 'off' ? null : client
+  }
+
+  /** Returns the hook of a form that needs a sign-in of the last ten minutes. @param wayBack as of `recentSignInHook` */
+  recentSignIn(wayBack: string): preHandlerAsyncHookHandler {
+    return recentSignInHook(this.#recent, wayBack)
   }
 
   /** Returns the one-time link that creates the first administrator, or null once there is one. */

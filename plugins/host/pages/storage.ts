@@ -39,7 +39,9 @@ export const storagePages: Routes = async (app) => {
     return reply.redirect('/admin/storage', 303)
   })
 
-  app.post('/admin/backup', adminPage, async (request, reply) => {
+  // The file has all data, and the keys of the server.
+  const recently = app.identity.recentSignIn('/admin/storage')
+  app.post('/admin/backup', { ...adminPage, preHandler: recently }, async (request, reply) => {
     const { config, db, storage, clock } = app
     const file = copies.reserve()
     const forget = () => copies.remove(file)

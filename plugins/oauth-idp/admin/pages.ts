@@ -36,6 +36,8 @@ const CHANGED = 'an administrator changed a player'
 /** Pages on players and invitations, for administrators and moderators of the server. */
 export const adminPages: Routes = async (app) => {
   const { administration, config, deletion } = app.identity
+  /** What can't be taken back, or gives the server away. */
+  const recently = app.identity.recentSignIn('/admin/players/:id')
 
   app.get(
     '/admin/players',
@@ -90,6 +92,7 @@ export const adminPages: Routes = async (app) => {
     '/admin/players/:id/delete',
     {
       ...adminPage,
+      preHandler: recently,
       schema: { params: Params, body: Deletion },
     },
     async (request, reply) => {
@@ -134,7 +137,7 @@ export const adminPages: Routes = async (app) => {
 
   app.post(
     '/admin/players/:id/role',
-    { ...adminPage, schema: { params: Params, body: RoleBody } },
+    { ...adminPage, preHandler: recently, schema: { params: Params, body: RoleBody } },
     async (request, reply) => {
       const { id } = request.params
       mustBeAnother(request, id)
