@@ -130,7 +130,7 @@ export async function withAccounts(
     const auth = configOf(oauthIdp.default, loaded.config) as AuthConfig
     const hasher = new oauthIdp.PasswordHasher(auth.passwordHashing)
     const portalUrl = loaded.config.portal.url
-    const around = { ...context, ...auth, db, events, rateLimiter, hasher, portalUrl }
+    const around = { ...context, ...auth, contact: null, db, events, rateLimiter, hasher, portalUrl }
     const players = new oauthIdp.Players(around)
     const passwords = new oauthIdp.PasswordAuthentication({ ...around, players, signInAttemptsPerMinute: 1 })
     const administration = new oauthIdp.Administration({ ...around, players })

@@ -113,7 +113,8 @@ export class Identity {
     const hasher = new PasswordHasher(config.passwordHashing, hashing)
     if (hasher.isWeak)
       app.log.warn(config.passwordHashing, 'password hashes are cheaper to guess than OWASP recommends')
-    const around = { db, clock, events, rateLimiter, hasher, portalUrl: origins.portal, ...config, ...limits }
+    const contact = app.site.legal.contact?.text ?? null
+    const around = { db, clock, events, rateLimiter, hasher, contact, portalUrl: origins.portal, ...config, ...limits }
     this.players = new Players(around)
     this.passwords = new PasswordAuthentication({ ...around, players: this.players })
     this.setup = new Setup({
@@ -157,7 +158,7 @@ export class Identity {
     this.signInMethods = signInMethods
     const tokens = new OneTimeTokens({ db, clock, key: app.keys.derive('oauth-idp/one-time-tokens') })
     this.#tokens = tokens
-    const site = { portalUrl: origins.portal, siteName: app.site.name }
+    const site = { portalUrl: origins.portal, siteName: app.site.name, contact }
     const emails = new AccountEmails({ db, jobs: app.jobs, mail: app.mail, log: app.log, players, tokens, ...site })
     this.#db = db
     this.#recent = { db, clock }
@@ -183,7 +184,7 @@ export class Identity {
     const providers = Object.entries(config.providers).map(([name, each]) => providerOf(name, each, origins.portal))
     this.upstream = new Upstream({ ...around, players, signInMethods, tokens, emails, providers })
     this.deletion = new AccountDeletion({ db, events, players, sessions, apps, avatars: this.avatars })
-    this.administration = new Administration({ ...around, players, tokens, deletion: this.deletion })
+    this.administration = new Administration({ ...around, players, tokens, emails, deletion: this.deletion })
   }
 
   /** Finds a client for the endpoints, or null. With `oauth.registration: off` none that registered earlier is known. */
@@ -226,6 +227,11 @@ export class Identity {
   /** Enqueues mail to a player in the caller's transaction. @param subject one line */
   writeTo(em: SqlEntityManager, playerId: string, subject: string, text: string): Promise<void> {
     return this.#emails.enqueue(em, { kind: 'notice', playerId, subject, text, portalUrl: this.#portalUrl })
+  }
+
+  /** Enqueues the mail to a player who was disabled, in the caller's transaction. One who is not by then gets none. */
+  writeDisabled(em: SqlEntityManager, playerId: string): Promise<void> {
+    return this.#emails.enqueue(em, { kind: 'disabled', playerId })
   }
 
   /** Whether mail leaves this platform. */

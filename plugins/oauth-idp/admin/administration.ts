@@ -9,6 +9,7 @@ import type { Role } from '../../../core/http/auth.ts'
 import { cutPage, mustBeCursor, type PageQuery } from '../../../core/http/pagination.ts'
 import { LastAdmin } from '../errors.ts'
 import type { AccountDeletion } from '../players/account-deletion.ts'
+import type { AccountEmails } from '../players/account-emails.ts'
 import { lockAccount, lockAdmins } from '../players/caller-check.ts'
 import { PlayerRow } from '../players/entities.ts'
 import type { OneTimeTokens } from '../players/one-time-tokens.ts'
@@ -28,6 +29,7 @@ interface AdministrationContext {
 /** Services that accounts and invitations require in addition. A shell command has neither. */
 interface AdministrationParts {
   tokens: OneTimeTokens
+  emails: AccountEmails
   deletion: AccountDeletion
 }
 
@@ -152,6 +154,8 @@ export class Administration {
     const changes = { disabled, disabledCause: disabled ? cause : null }
     await this.#changeIn(em, id, changes, { by, action, reason: reason ?? null })
     if (disabled) await this.#context.players.endAccess(em, id)
+    // A decision about reports tells the owner later, since it can be undone until then.
+    if (disabled && cause === 'staff') await this.#context.emails.enqueue(em, { kind: 'disabled', playerId: id })
     if (withContent) for (const follow of this.#followers) announcements.push(await follow(em, id, disabled))
     return async () => {
       await this.#context.events.emit('player.changed', { playerId: id })

@@ -1,6 +1,7 @@
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import type { Actor } from '../../../core/data/audit.ts'
+import { REASON_LENGTH } from '../../../core/data/staff/suspensions.ts'
 import { invalidField } from '../../../core/errors.ts'
 import { actorOf, adminPage, callerOf, staffPage } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
@@ -29,6 +30,11 @@ const DONE: Record<string, string> = {
   'sign-out': 'Signed out everywhere.',
   delete: 'The player is deleted.',
   withdraw: 'The invitation is withdrawn.',
+}
+
+interface DisablingFields {
+  withContent?: unknown
+  reason?: unknown
 }
 
 const CHANGED = 'an administrator changed a player'
@@ -108,8 +114,13 @@ export const adminPages: Routes = async (app) => {
     },
   )
 
-  const steps: Record<string, (id: string, by: Actor, withContent: boolean) => Promise<void>> = {
-    disable: (id, by, withContent) => administration.setDisabled(id, true, { by, withContent }),
+  const steps: Record<string, (id: string, by: Actor, fields: DisablingFields) => Promise<void>> = {
+    disable: (id, by, { withContent, reason }) =>
+      administration.setDisabled(id, true, {
+        by,
+        withContent: withContent === 'on',
+        reason: typeof reason === 'string' ? reason.trim().slice(0, REASON_LENGTH) : undefined,
+      }),
     enable: (id, by) => administration.setDisabled(id, false, { by }),
     trust: (id, by) => administration.setTrusted(id, true, by),
     distrust: (id, by) => administration.setTrusted(id, false, by),
@@ -123,9 +134,8 @@ export const adminPages: Routes = async (app) => {
       const { id } = request.params
       if (step !== 'sign-out') mustBeAnother(request, id)
       mustBeBelow(request, await administration.find(id))
-      // The checkbox belongs to the form that disables a player. The other steps have no body.
-      const { withContent } = (request.body ?? {}) as { withContent?: unknown }
-      await take(id, actorOf(request), withContent === 'on')
+      // Only the form that disables a player has fields.
+      await take(id, actorOf(request), (request.body ?? {}) as DisablingFields)
       request.log.info({ step, subject: id, by: callerOf(request).playerId }, CHANGED)
       return reply.redirect(`/admin/players/${id}?done=${step}`, 303)
     })

@@ -1,3 +1,4 @@
+import { REASON_LENGTH } from '../../../core/data/staff/suspensions.ts'
 import type { Role } from '../../../core/http/auth.ts'
 import {
   Avatar,
@@ -63,13 +64,16 @@ export function PlayerPage({ player, isMe, viewerRole, sharedContent, losses }: 
           : html`
             <${Section} layout="side" title="Access" description="Takes effect at once, in games too.">
               <${Card}>
-                <div class="row">
-                  <form class="row" action=${post(disabled ? 'enable' : 'disable')} method="post">
-                    <${Button}>${disabled ? 'Let in again' : 'Disable'}<//>
-                    ${!disabled && html`<${Checkbox} name="withContent" label="Suspend their games, too" checked />`}
-                  </form>
-                  ${administers && html`<form action=${post('sign-out')} method="post"><${Button}>Sign out everywhere<//></form>`}
-                </div>
+                ${
+                  disabled
+                    ? html`<form action=${post('enable')} method="post"><${Button}>Let in again<//></form>`
+                    : html`<${Form} action=${post('disable')} submit="Disable" kind="plain">
+                        <${Field} label="Reason" name="reason" maxlength=${REASON_LENGTH} autocomplete="off"
+                          hint="They get it by mail, and read it when they try to sign in." />
+                        <${Checkbox} name="withContent" label="Suspend their games, too" checked />
+                      <//>`
+                }
+                ${administers && html`<form action=${post('sign-out')} method="post"><${Button}>Sign out everywhere<//></form>`}
               <//>
             <//>
             ${

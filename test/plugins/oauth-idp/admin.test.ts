@@ -70,7 +70,7 @@ t.test('who is disabled is out at once, everywhere, and can come back', async (t
   t.equal((await exchange(platform.stranger, app, waiting)).status, 400)
   const { email } = player.account
   const signIn = () => platform.stranger.post('/api/auth/sign-in', { email, password: PASSWORD })
-  t.equal((await signIn()).status, 401)
+  t.equal((await signIn()).status, 403)
 
   t.equal((await admin.submit(`/admin/players/${player.id}/enable`, {})).status, 303)
   t.equal((await signIn()).status, 200)

@@ -338,8 +338,11 @@ t.test('who is disabled is not let in', async (t) => {
   const browser = new Client(platform.app)
   await through(browser)
   const { id } = (await browser.get('/api/auth/session')).body.user
-  await platform.app.identity.administration.setDisabled(id, true)
-  t.equal((await through(new Client(platform.app))).status, 403)
+  await platform.app.identity.administration.setDisabled(id, true, { reason: 'Spam.' })
+  t.match(await through(new Client(platform.app)), {
+    status: 403,
+    text: /This account is disabled\. The reason: Spam\./,
+  })
 })
 
 t.test('a provider that is away stops neither the start nor the next try', async (t) => {
