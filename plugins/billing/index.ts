@@ -11,6 +11,7 @@ import {
   CreditReversal,
   PaymentEventRow,
 } from './entities.ts'
+import { exportLedger, exportPurchases } from './export-credits.ts'
 import { Holders } from './holders.ts'
 import { migrations } from './migrations.ts'
 import { pages } from './pages.ts'
@@ -46,12 +47,12 @@ export default definePlugin(
     app.decorate('purchases', new Purchases(app))
     app.jobs.every('billing/holds', 10, () => app.credits.releaseExpired())
     app.jobs.every('billing/refunds', 60, () => app.purchases.collect())
-    app.identity.deletion.exporters.set('credits', async (playerId) => ({
-      ...(await app.credits.balance(playerId)),
-      ...(await app.credits.ledger(playerId, { limit: 100 })),
-    }))
-    app.identity.deletion.losses.push(async (playerId) => loss(await app.credits.storedBalance(playerId), 'credit'))
-    app.identity.deletion.cleanups.push((em, playerId) => app.credits.forget(em, playerId))
+    const { deletion } = app.identity
+    deletion.exporters.set('credits', (playerId) => app.credits.balance(playerId))
+    deletion.exporters.set('creditLedger', (playerId) => exportLedger(app, playerId))
+    deletion.exporters.set('creditPurchases', (playerId) => exportPurchases(app, playerId))
+    deletion.losses.push(async (playerId) => loss(await app.credits.storedBalance(playerId), 'credit'))
+    deletion.cleanups.push((em, playerId) => app.credits.forget(em, playerId))
     app.site.navigation.push(
       { label: 'My credits', href: '/credits', place: 'account', order: 40, key: 'c' },
       { label: 'Credits', href: '/admin/credits', place: 'host', order: 30 },

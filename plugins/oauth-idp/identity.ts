@@ -184,6 +184,7 @@ export class Identity {
     const providers = Object.entries(config.providers).map(([name, each]) => providerOf(name, each, origins.portal))
     this.upstream = new Upstream({ ...around, players, signInMethods, tokens, emails, providers })
     this.deletion = new AccountDeletion({ db, events, players, sessions, apps, avatars: this.avatars })
+    this.deletion.exporters.set('signIns', (playerId) => this.signIns.export(playerId))
     this.administration = new Administration({ ...around, players, tokens, emails, deletion: this.deletion })
   }
 
