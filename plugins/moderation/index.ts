@@ -35,6 +35,7 @@ export default definePlugin(
     app.decorate('moderation', new Moderation(app, limits))
     const { reports, messages } = app.moderation
     registerJobs(app, config)
+    app.identity.messenger = (em, playerId, message) => messages.sendIn(em, playerId, message)
     const { deletion, settings } = app.identity
     deletion.exporters.set('reports', (playerId) => reports.export(playerId))
     deletion.exporters.set('messages', (playerId) => messages.export(playerId))

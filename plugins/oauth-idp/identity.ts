@@ -70,6 +70,10 @@ export class Identity {
   /** Deletes accounts. Other plugins add an exporter of their data and a cleanup that removes it. */
   readonly deletion: AccountDeletion
   readonly administration: Administration
+  /** Stores a message and enqueues its mail, in the caller's transaction. The plugin with the messages sets it. */
+  messenger:
+    | ((em: SqlEntityManager, playerId: string, message: { subject: string; text: string }) => Promise<void>)
+    | null = null
   readonly #db: Database
   readonly #recent: { db: Database; clock: Clock }
   readonly #emails: AccountEmails
@@ -233,6 +237,16 @@ export class Identity {
   /** Enqueues the mail to a player who was disabled, in the caller's transaction. One who is not by then gets none. */
   writeDisabled(em: SqlEntityManager, playerId: string): Promise<void> {
     return this.#emails.enqueue(em, { kind: 'disabled', playerId })
+  }
+
+  /**
+   * Tells a player something, in the caller's transaction: by mail, and on the page of their messages where a plugin has
+   * one.
+   *
+   * @param subject one line
+   */
+  tell(em: SqlEntityManager, playerId: string, subject: string, text: string): Promise<void> {
+    return this.messenger?.(em, playerId, { subject, text }) ?? this.writeTo(em, playerId, subject, text)
   }
 
   /** Whether mail leaves this platform. */

@@ -1,6 +1,7 @@
 // Whatever the staff does leaves a row: every route that needs a role, and every command of `gameyard admin`.
 import t from 'tap'
 import { GameDomain } from '../../plugins/domains/entities.ts'
+import { startPlatform } from '../kit/platform.ts'
 import { inhabit, type Owner, type World } from './access/world.ts'
 
 type Call = [path: string, body?: Record<string, string>]
@@ -126,6 +127,17 @@ async function addDomain({ platform: { app }, owner }: World): Promise<string> {
   } as never)
   return id
 }
+
+t.test('the page of the audit shows a change to no limit', async (t) => {
+  const platform = await startPlatform(t)
+  const admin = await platform.admin()
+  const player = await platform.signUp()
+  const path = `/api/admin/players/${player.id}/quotas`
+  t.equal((await admin.patch(path, { gamesPerPlayer: null })).status, 200)
+  t.match((await admin.get('/admin/audit')).text, /gamesPerPlayer: (–|\w+) → none/)
+  t.equal((await admin.patch(path, { gamesPerPlayer: 7 })).status, 200)
+  t.match((await admin.get('/admin/audit')).text, /gamesPerPlayer: none → 7/)
+})
 
 t.test('every route of the staff that changes something leaves a row of who did what to whom', async (t) => {
   const world = await inhabit(t)

@@ -167,7 +167,7 @@ export class HandOver implements SharedContent {
     const team = [...members].filter(([, role]) => role === 'maker').map(([id]) => id)
     for (const id of team) {
       const subject = id === toId ? `You own ${row.title} now` : `${to.name} owns ${row.title} now`
-      await identity.writeTo(em, id, subject, 'The account of its former owner has ended or is disabled.')
+      await identity.tell(em, id, subject, 'The account of its former owner has ended or is disabled.')
     }
     const { id, slug } = row
     return () => this.#context.ownership.announce({ id, slug }, apps)

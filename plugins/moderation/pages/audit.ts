@@ -106,4 +106,8 @@ function changeOf({ reason, before, after }: AuditEntry): View {
     ${changes.length > 0 && html`<span class="soft">${changes.join(', ')}</span>`}</span>`
 }
 
-const shown = (state: AuditState | null, name: string): string => String(state?.[name] ?? '–')
+/** A dash stands for what the action says nothing about. */
+function shown(state: AuditState | null, name: string): string {
+  const value = state?.[name]
+  return value === undefined ? '–' : value === null ? 'none' : String(value)
+}

@@ -38,6 +38,7 @@ interface AccountEmailsContext {
 /** The page to which an email's link leads. */
 const PAGES = { 'sign-up': 'confirm', verify: 'verify-email', 'new-email': 'new-email' } as const
 
+const REFUSED = 'the mail server refused a message permanently'
 const JOB = 'oauth-idp/letter'
 /** The lifetime of a link. */
 export const LINK_MS = 3_600_000
@@ -67,7 +68,9 @@ export class AccountEmails {
       await this.#context.mail.send(message)
     } catch (error) {
       if (!(error instanceof MailRefused)) throw error
-      this.#context.log.warn({ err: error, kind: payload.kind }, 'the mail server refused a message permanently')
+      const known = 'playerId' in payload ? null : await this.#context.players.findByEmail(message.to)
+      const playerId = 'playerId' in payload ? payload.playerId : (known?.id ?? null)
+      this.#context.log.warn({ err: error, kind: payload.kind, playerId }, REFUSED)
     }
   }
 
