@@ -53,6 +53,12 @@ export default definePlugin(
     deletion.exporters.set('creditPurchases', (playerId) => exportPurchases(app, playerId))
     deletion.losses.push(async (playerId) => loss(await app.credits.storedBalance(playerId), 'credit'))
     deletion.cleanups.push((em, playerId) => app.credits.forget(em, playerId))
+    app.identity.playerLinks.push({
+      label: 'Grant credits',
+      order: 40,
+      role: 'admin',
+      href: (id) => `/admin/credits?player=${id}`,
+    })
     app.site.navigation.push(
       { label: 'My credits', href: '/credits', place: 'account', order: 40, key: 'c' },
       { label: 'Credits', href: '/admin/credits', place: 'host', order: 30 },

@@ -60,9 +60,22 @@ export const pages: Routes = async (app) => {
 
   app.get(
     '/admin/credits',
-    { ...adminPage, schema: { querystring: Type.Object({ done: Type.Optional(Type.String()) }) } },
+    {
+      ...adminPage,
+      schema: {
+        querystring: Type.Object({
+          done: Type.Optional(Type.String()),
+          player: Type.Optional(Type.String({ maxLength: 254 })),
+        }),
+      },
+    },
     async (request, reply) =>
-      grantPage(request, reply, BLANK, request.query.done === undefined ? null : 'The credits are on the account.'),
+      grantPage(
+        request,
+        reply,
+        { ...BLANK, player: request.query.player ?? '' },
+        request.query.done === undefined ? null : 'The credits are on the account.',
+      ),
   )
 
   app.post(

@@ -48,6 +48,7 @@ export default definePlugin(
     app.assets.changes.reviews.push((em, id) => reports.isOpen(em, { kind: 'asset', id }))
     app.site.thingLinks.push({ label: 'Report', href: reportPath })
     settings.push({ label: 'Messages', href: '/settings/messages', order: 60 })
+    app.identity.playerLinks.push({ label: 'Audit', order: 50, role: 'admin', href: (id) => `/admin/audit?q=${id}` })
     app.site.navigation.push(
       { label: 'Reports', href: '/admin/reports', place: 'host', order: 5, role: 'moderator' },
       { label: 'Audit', href: '/admin/audit', place: 'host', order: 60 },

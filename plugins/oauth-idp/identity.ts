@@ -4,6 +4,7 @@ import type { Clock } from '../../core/clock.ts'
 import type { Database } from '../../core/data/database.ts'
 import type { View } from '../../core/pages/index.ts'
 import { Administration } from './admin/administration.ts'
+import type { PlayerLink } from './admin/player-page.ts'
 import { Apps } from './apps/apps.ts'
 import type { OAuthClient } from './apps/client.ts'
 import { PageOrigins } from './apps/page-origins.ts'
@@ -105,6 +106,8 @@ export class Identity {
   readonly connectedSections: (() => View)[] = []
   /** Store what plugins have noted of connections in memory, before the list of them is read. */
   readonly connectionFlushes: (() => Promise<void>)[] = []
+  /** The pages for the staff about a player; `href` takes the id. Other plugins add theirs. */
+  readonly playerLinks: PlayerLink[] = []
   /** The pages under /settings. Other plugins add theirs. */
   readonly settings: SettingsEntry[] = []
 

@@ -128,6 +128,32 @@ async function addDomain({ platform: { app }, owner }: World): Promise<string> {
   return id
 }
 
+t.test('the page of a player leads the staff to what there is about them', async (t) => {
+  const platform = await startPlatform(t)
+  const [admin, moderator] = [await platform.admin(), await platform.signUp({ name: 'Mo' })]
+  await platform.app.identity.administration.setRole(moderator.id, 'moderator')
+  const [player, other] = [await platform.signUp({ name: 'Ada' }), await platform.signUp({ name: 'Bob' })]
+  const game = await platform.game(player, { title: 'Pong' })
+  await platform.game(other, { title: 'Snake' })
+  const linksOf = async (viewer: typeof player) => {
+    const { text } = await viewer.get(`/admin/players/${player.id}`)
+    const links = [...text.matchAll(/href="(\/[^"]*)"/g)].map(([, href]) => href as string)
+    return [...new Set(links.filter((href) => href.includes(player.id)))]
+  }
+  const forModerators = [`/admin/games?q=${player.id}`, `/players/${player.id}`]
+  t.same(await linksOf(moderator), forModerators)
+  const all = await linksOf(admin)
+  t.same(all.slice(0, 2), forModerators)
+  t.equal(all.length, 5)
+  for (const href of all) t.equal((await admin.get(href)).status, 200, href)
+  const games = (await admin.get(`/admin/games?q=${player.id}`)).text
+  t.match(games, /Pong/)
+  t.notMatch(games, /Snake/)
+  t.match((await admin.get(`/admin/credits?player=${player.id}`)).text, new RegExp(`value="${player.id}"`))
+  await admin.submit(`/admin/games/${game.id}/suspend`, { reason: 'Stolen.' })
+  t.match((await admin.get('/admin/audit')).text, />Pong</, 'the audit has titles of games')
+})
+
 t.test('the page of the audit shows a change to no limit', async (t) => {
   const platform = await startPlatform(t)
   const admin = await platform.admin()

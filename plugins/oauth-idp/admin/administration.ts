@@ -59,6 +59,19 @@ type Trusting = (em: SqlEntityManager, playerId: string, by: Actor) => Promise<(
 const INVITATION_DAYS = 14
 const SERVER = { kind: 'server', id: '' } as const
 
+/** Narrows the list of players. */
+export interface PlayerFilter {
+  role?: Role | undefined
+  state?: 'disabled' | 'trusted' | 'guest' | undefined
+}
+
+const WITH_ROLE = {
+  admin: { isAdmin: true },
+  moderator: { isAdmin: false, moderator: true },
+  player: { isAdmin: false, moderator: false, guest: false },
+} satisfies Record<Role, object>
+const WITH_STATE = { disabled: { disabled: true }, trusted: { trusted: true }, guest: { guest: true } }
+
 type Changes = Partial<Pick<PlayerRow, 'disabled' | 'disabledCause' | 'isAdmin' | 'moderator' | 'trusted'>>
 
 interface Disabling {
@@ -87,7 +100,7 @@ export class Administration {
   }
 
   /** Lists players, the newest first. @param q part of a name, address or id */
-  async list({ q = '', limit, cursor }: PageQuery & { q?: string | undefined }) {
+  async list({ q = '', role, state, limit, cursor }: PageQuery & PlayerFilter & { q?: string | undefined }) {
     const pattern = `%${q
       .normalize('NFC')
       .trim()
@@ -99,6 +112,8 @@ export class Administration {
       .createQueryBuilder(PlayerRow)
       .orderBy({ id: 'desc' })
       .limit(limit + 1)
+    if (role !== undefined) query.andWhere(WITH_ROLE[role])
+    if (state !== undefined) query.andWhere(WITH_STATE[state])
     const before = mustBeCursor('ply', cursor)
     if (before) query.andWhere({ id: { $lt: before } })
     if (q.trim())

@@ -20,6 +20,12 @@ const Deletion = Type.Object(
 )
 const Done = Type.Object({ done: Type.Optional(Type.String()) })
 
+const RoleBody = Type.Object({
+  role: Type.Union([Type.Literal('player'), Type.Literal('moderator'), Type.Literal('admin')]),
+})
+
+const PlayerState = Type.Union([Type.Literal('disabled'), Type.Literal('trusted'), Type.Literal('guest')])
+
 /** The messages after a step. The address contains only the name of the step. */
 const DONE: Record<string, string> = {
   disable: 'Shut out: every session and token has ended.',
@@ -52,14 +58,22 @@ export const adminPages: Routes = async (app) => {
       schema: {
         querystring: Type.Object({
           q: Type.Optional(Type.String({ maxLength: 200 })),
+          role: Type.Optional(RoleBody.properties.role),
+          state: Type.Optional(PlayerState),
           cursor: Type.Optional(Type.String({ maxLength: 40 })),
           done: Type.Optional(Type.String()),
         }),
       },
     },
     async (request, reply) => {
-      const { q, cursor } = request.query
-      const { players, nextCursor } = await administration.list({ q, limit: 50, ...(cursor ? { cursor } : {}) })
+      const { q, role, state, cursor } = request.query
+      const { players, nextCursor } = await administration.list({
+        q,
+        role,
+        state,
+        limit: 50,
+        ...(cursor ? { cursor } : {}),
+      })
       return page(request, reply, {
         title: 'Players',
         current: '/admin/players',
@@ -67,6 +81,7 @@ export const adminPages: Routes = async (app) => {
           players,
           nextCursor,
           q,
+          filter: { role, state },
           paged: cursor !== undefined,
           invites: config.signUp !== 'closed' && roleOf(request) === 'admin',
         }),
@@ -87,6 +102,7 @@ export const adminPages: Routes = async (app) => {
           player,
           isMe,
           viewerRole: roleOf(request),
+          links: player.isGuest ? [] : app.identity.playerLinks,
           sharedContent: await deletion.sharedContentOf(player.id),
           losses: roleOf(request) === 'admin' ? await deletion.lossesOf(player.id) : '',
         }),
@@ -140,10 +156,6 @@ export const adminPages: Routes = async (app) => {
       return reply.redirect(`/admin/players/${id}?done=${step}`, 303)
     })
   }
-
-  const RoleBody = Type.Object({
-    role: Type.Union([Type.Literal('player'), Type.Literal('moderator'), Type.Literal('admin')]),
-  })
 
   app.post(
     '/admin/players/:id/role',

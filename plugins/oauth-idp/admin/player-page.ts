@@ -21,7 +21,17 @@ import { SharedContentFields } from '../players/shared-content-fields.ts'
 import type { ManagedPlayer } from './administration.ts'
 import { pathOf, State } from './players-page.ts'
 
+/** A page about a player, for the staff. */
+export interface PlayerLink {
+  label: string
+  order: number
+  /** The least role of the viewer; default: a moderator. */
+  role?: Role
+  href(playerId: string): string
+}
+
 interface PlayerPageProps {
+  links: readonly PlayerLink[]
   player: ManagedPlayer
   isMe: boolean
   /** The role of the viewer. */
@@ -38,7 +48,7 @@ const ROLES = [
   { value: 'admin', label: 'Administrator' },
 ]
 
-export function PlayerPage({ player, isMe, viewerRole, sharedContent, losses }: PlayerPageProps): View {
+export function PlayerPage({ player, isMe, viewerRole, links, sharedContent, losses }: PlayerPageProps): View {
   const { id, name, email, emailVerified, imageUrl, createdAt, disabled, trusted, role, isGuest } = player
   const administers = viewerRole === 'admin'
   const post = (step: string) => `/admin/players/${id}/${step}`
@@ -52,6 +62,13 @@ export function PlayerPage({ player, isMe, viewerRole, sharedContent, losses }: 
           { term: 'Player id', detail: html`<code>${id}</code>` },
           { term: 'Here since', detail: html`<${Timestamp} at=${createdAt} />` },
         ]} />
+        ${
+          links.length > 0 &&
+          html`<div class="row">${links
+            .filter((link) => administers || link.role !== 'admin')
+            .toSorted((one, other) => one.order - other.order)
+            .map(({ label, href }) => html`<${Button} small href=${href(id)}>${label}<//>`)}</div>`
+        }
       <//>
     <//>
     ${
