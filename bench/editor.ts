@@ -226,7 +226,7 @@ async function start(name: string): Promise<{ child: ChildProcess; site: Site }>
 /** A platform with a game of each starter, whose slug is the starter's name. */
 async function serveGameyard(): Promise<void> {
   const { app, port } = await createPlatform({ silent: true })
-  await app.identity.players.createAdmin(ACCOUNT)
+  await app.identity.players.createByHost(ACCOUNT, 'admin')
   await app.listen({ host: '127.0.0.1', port })
   const origin = `http://localhost:${port}`
   const json = { 'content-type': 'application/json', origin }

@@ -139,7 +139,7 @@ async function measure({ child, port, cookie }: Server, path: string, requests: 
 
 async function serveGameyard(): Promise<void> {
   const { app, port } = await createPlatform({ silent: true })
-  const { id } = await app.identity.players.createAdmin(ACCOUNT)
+  const { id } = await app.identity.players.createByHost(ACCOUNT, 'admin')
   await app.db.transaction(async (em) => {
     const now = app.clock.now()
     const columns =

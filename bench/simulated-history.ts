@@ -70,7 +70,7 @@ export async function simulateHistory(
   const app = await createKernel(config, { plugins: chosen, drivers, browserFiles, version: 'bench', log, clock })
   await app.ready()
   const account = { email: 'ada@example.org', password: 'correct horse battery fence' }
-  const { id: admin } = await app.identity.players.createAdmin({ ...account, name: 'Ada' })
+  const { id: admin } = await app.identity.players.createByHost({ ...account, name: 'Ada' }, 'admin')
   const rows = new Rows(app)
   const players = await makePlayers(rows, size, clock)
   const games = await makeGames(app, size, admin)

@@ -8,7 +8,14 @@ import type { Events } from '../core/events.ts'
 import { isId } from '../core/ids.ts'
 import { configOf, limitsOf } from '../core/plugin.ts'
 import type { Game } from '../plugins/games/index.ts'
-import type { Administration, AuthConfig, PasswordAuthentication, Player, Players } from '../plugins/oauth-idp/index.ts'
+import type {
+  AccountRescue,
+  Administration,
+  AuthConfig,
+  PasswordAuthentication,
+  Player,
+  Players,
+} from '../plugins/oauth-idp/index.ts'
 import type { PlayerLimitsStore } from '../plugins/quotas/index.ts'
 import type { Installation } from './installation.ts'
 import { type ConfigOptions, loadPlatformConfig } from './options.ts'
@@ -103,11 +110,13 @@ export async function withAccounts(
     players: Players
     passwords: PasswordAuthentication
     administration: Administration
+    rescue: AccountRescue
   }) => Promise<void>,
 ): Promise<void> {
-  const [{ withDatabase }, oauthIdp, { RateLimiter }, { createLog }] = await Promise.all([
+  const [{ withDatabase }, oauthIdp, { tokenSignInMethod }, { RateLimiter }, { createLog }] = await Promise.all([
     import('./open-database.ts'),
     import('../plugins/oauth-idp/index.ts'),
+    import('../plugins/tokens/index.ts'),
     import('../core/http/rate-limit.ts'),
     import('../core/observe/log.ts'),
   ])
@@ -121,10 +130,14 @@ export async function withAccounts(
     const auth = configOf(oauthIdp.default, loaded.config) as AuthConfig
     const hasher = new oauthIdp.PasswordHasher(auth.passwordHashing)
     const portalUrl = loaded.config.portal.url
-    const around = { ...context, ...auth, db, events, rateLimiter, hasher, portalUrl }
+    const around = { ...context, ...auth, contact: null, db, events, rateLimiter, hasher, portalUrl }
     const players = new oauthIdp.Players(around)
     const passwords = new oauthIdp.PasswordAuthentication({ ...around, players, signInAttemptsPerMinute: 1 })
     const administration = new oauthIdp.Administration({ ...around, players })
-    await work({ db, events, players, passwords, administration })
+    const providers = Object.keys(auth.providers)
+    const signInMethods = new oauthIdp.SignInMethods(systemClock, { host: new URL(portalUrl).hostname, providers })
+    signInMethods.add(tokenSignInMethod(systemClock))
+    const rescue = new oauthIdp.AccountRescue({ ...around, players, passwords, signInMethods })
+    await work({ db, events, players, passwords, administration, rescue })
   })
 }

@@ -33,8 +33,9 @@ t.test(
   'one server in Docker: what the printed configuration writes to is mounted, for the user of the image',
   async (t) => {
     const { services, networks } = parse(read('deploy/compose.yaml')) as Any
-    const { environment, volumes, read_only: readOnly } = services.gameyard
+    const { environment, volumes, logging, read_only: readOnly } = services.gameyard
     t.equal(readOnly, true)
+    t.match(logging.options, { 'max-size': /^\d+m$/ }, 'the log does not fill the disk')
     const mounted = volumes.map((volume: string) => volume.split(':')[1])
     const text = read('config/files/single-server.yaml')
     const { config } = await load(t, text, { env: environment, plugins })

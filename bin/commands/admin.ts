@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import type { Role } from '../../core/http/auth.ts'
-import type { Player } from '../../plugins/oauth-idp/index.ts'
+import type { Player, RemovedMethods } from '../../plugins/oauth-idp/index.ts'
 import { commandActor, withAccounts, withSuspensions, withTrust } from '../admin-services.ts'
 import type { Installation } from '../installation.ts'
 import { printResult, withJson } from '../json-output.ts'
@@ -10,12 +10,20 @@ import { configureQuota } from './admin-quota.ts'
 import { configureReports } from './admin-reports.ts'
 
 type Options = ConfigOptions & { json?: true }
-type CreateOptions = Options & { email: string; name: string }
-type ResetOptions = Options & { email: string }
+type CreateOptions = Options & { email: string; name: string; role: 'admin' | 'player' }
+type ResetOptions = Options & { email: string; keepMethods?: boolean }
+type EmailOptions = Options & { email: string; to: string }
 type RoleOptions = Options & { email: string; role: Role }
 type TrustOptions = Options & { off?: true }
 type SuspendOptions = Options & { reason: string }
 type AuditOptions = ConfigOptions & { search?: string }
+
+const listed = new Intl.ListFormat('en-GB')
+const METHODS = [
+  ['passkeys', 'passkey'],
+  ['providers', 'sign-in provider'],
+  ['tokens', 'token'],
+] as const
 
 export function configure(admin: Command, installation: Installation): void {
   admin.description('Looks after accounts and games, in a shell on the server.').addHelpText(
@@ -24,6 +32,7 @@ export function configure(admin: Command, installation: Installation): void {
 Examples:
   gameyard admin create --email ada@example.org --name Ada
   gameyard admin reset-password --email ada@example.org
+  gameyard admin email --email stolen@example.org --to ada@example.org
   gameyard admin role --email bob@example.org --role moderator
   gameyard admin suspend pong --reason "Uses pictures of somebody else."
   gameyard admin reports list
@@ -33,26 +42,52 @@ Examples:
 Each change leaves a row in the audit.`,
   )
   withJson(withConfigOptions(admin.command('create')))
-    .summary('make an administrator')
+    .summary('make an administrator, or the account of a player')
     .description(
-      'Creates an administrator. The command asks for the password, or reads it from standard input. Before the first start, --config or --data names the platform.',
+      'Creates an account, that of an administrator without --role, whether or not the server takes new accounts. The command asks for the password, or reads it from standard input. Before the first start, --config or --data names the platform.',
     )
     .requiredOption('--email <address>', 'their email address, for sign-in')
     .requiredOption('--name <name>', 'the name that others see')
+    .addOption(new Option('--role <role>', 'the role of the account').choices(['admin', 'player']).default('admin'))
     .addHelpText(
       'after',
       `
 Examples:
   gameyard admin create --email ada@example.org --name Ada
-  gameyard admin create --email ada@example.org --name Ada < password.txt`,
+  gameyard admin create --email ada@example.org --name Ada < password.txt
+  gameyard admin create --email bob@example.org --name Bob --role player`,
     )
     .action((options: CreateOptions) => create(options, installation))
   withJson(withConfigOptions(admin.command('reset-password')))
     .summary('set the password of an account')
-    .description('Sets the password of any account, and signs it out everywhere.')
+    .description(
+      'Sets the password of any account, signs it out everywhere, and removes its passkeys, sign-in providers and tokens: somebody else may have added them.',
+    )
     .requiredOption('--email <address>', 'the email address of the account')
-    .addHelpText('after', '\nExample:\n  gameyard admin reset-password --email ada@example.org')
+    .option('--keep-methods', 'keep passkeys, sign-in providers and tokens')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  gameyard admin reset-password --email ada@example.org
+  gameyard admin reset-password --email ada@example.org --keep-methods`,
+    )
     .action((options: ResetOptions) => resetPassword(options, installation))
+  withJson(withConfigOptions(admin.command('email')))
+    .summary('change the email address of an account')
+    .description(
+      'Changes the address of any account, and signs it out everywhere. To give back an account that somebody else has taken over, set its password, too.',
+    )
+    .requiredOption('--email <address>', 'the email address of the account')
+    .requiredOption('--to <address>', 'the new address')
+    .addHelpText(
+      'after',
+      `
+Example:
+  gameyard admin email --email stolen@example.org --to ada@example.org
+  gameyard admin reset-password --email ada@example.org`,
+    )
+    .action((options: EmailOptions) => changeEmail(options, installation))
   withJson(withConfigOptions(admin.command('role')))
     .summary('make somebody a moderator, an administrator or a player')
     .description('Says what the owner of an account may do. A running server without a bus sees it within seconds.')
@@ -97,22 +132,47 @@ Examples:
     .action((options: AuditOptions) => printAudit(options, installation))
 }
 
-async function create({ email, name, ...options }: CreateOptions, installation: Installation): Promise<void> {
+async function create({ email, name, role, ...options }: CreateOptions, installation: Installation): Promise<void> {
   await withAccounts({ ...options, make: true }, installation, async ({ players }) => {
     const password = await newPassword()
-    const player = await players.createAdmin({ email, name, password }, commandActor())
-    printResult(options, shown(player), () => `${player.name} (${player.email}) is an administrator now.`)
+    const player = await players.createByHost({ email, name, password }, role, commandActor())
+    printResult(options, shown(player), () =>
+      role === 'admin'
+        ? `${player.name} (${player.email}) is an administrator now.`
+        : `${player.name} (${player.email}) has an account now.`,
+    )
   })
 }
 
-async function resetPassword({ email, ...options }: ResetOptions, installation: Installation): Promise<void> {
-  await withAccounts(options, installation, async ({ passwords }) => {
+async function resetPassword({ email, keepMethods = false, ...options }: ResetOptions, installation: Installation) {
+  await withAccounts(options, installation, async ({ rescue }) => {
     const password = await newPassword()
-    const player = await passwords.reset(email, password, commandActor())
+    const { player, removed } = await rescue.resetPassword(email, password, { by: commandActor(), keepMethods })
+    printResult(
+      options,
+      { ...shown(player), removed },
+      () => `${player.name} (${player.email}) has a new password and is signed out everywhere.${inWords(removed)}`,
+    )
+  })
+}
+
+/** Says which sign-in methods were removed. */
+function inWords(removed: RemovedMethods): string {
+  const parts = METHODS.flatMap(([name, thing]) => {
+    const count = removed[name] ?? 0
+    return count > 0 ? `${count} ${thing}${count === 1 ? '' : 's'}` : []
+  })
+  const isOne = parts.length === 1 && Object.values(removed)[0] === 1
+  return parts.length === 0 ? '' : `\n${listed.format(parts)} ${isOne ? 'was' : 'were'} removed.`
+}
+
+async function changeEmail({ email, to, ...options }: EmailOptions, installation: Installation): Promise<void> {
+  await withAccounts(options, installation, async ({ rescue }) => {
+    const player = await rescue.changeEmail(email, to, commandActor())
     printResult(
       options,
       shown(player),
-      () => `${player.name} (${player.email}) has a new password and is signed out everywhere.`,
+      () => `${player.name} has the address ${player.email} now and is signed out everywhere.`,
     )
   })
 }

@@ -8,6 +8,7 @@ import { contributeAllowances } from './allowances/retention.ts'
 import { allowancePages } from './allowances/routes.ts'
 import { contributeToDashboard } from './dashboard.ts'
 import { AiAllowance, AiAllowanceUse, GenerationRow } from './entities.ts'
+import { exportGenerations } from './export-generations.ts'
 import { gameRoutes } from './game-routes.ts'
 import { Generations } from './generations.ts'
 import { migration } from './migrations/2026_11_21_ai.ts'
@@ -52,6 +53,7 @@ export default definePlugin(
     const parts = { db, clock, log, credits, games, identity, tracing, providers, schemas, limits, allowances }
     app.decorate('ai', new Generations(parts))
     contributeAllowances(app, allowances)
+    identity.deletion.exporters.set('aiGenerations', (playerId) => exportGenerations(app, playerId))
     // Its costs remain attributed to the game.
     identity.deletion.cleanups.push((em, playerId) => em.nativeUpdate(GenerationRow, { playerId }, { playerId: '' }))
     contributeToDashboard(app)

@@ -3,6 +3,7 @@ import type { Parameter } from '../../core/data/database.ts'
 import { tagOfTerm, termOfTag, termsOfQuery } from '../../core/data/search-terms.ts'
 import { type TagCount, TagCounts } from '../../core/data/tag-counts.ts'
 import { cutPage, inPages, mustBeCursor } from '../../core/http/pagination.ts'
+import { type Loss, loss } from '../oauth-idp/index.ts'
 import { type AssetReader, readAssets } from './read-assets.ts'
 import type { AssetRecord } from './record.ts'
 import type { AssetQuery } from './schemas.ts'
@@ -81,6 +82,21 @@ export class Library {
       `select a.id, coalesce(a.file_count, case when a.kind = 'pack' then 1000 else 1 end) as files from assets a where ${where} order by a.id desc limit ?`,
       [...values, limit],
     )
+  }
+
+  /** Counts the assets that go with an account, and those among them of games that others make as well. */
+  async lossOf(ownerId: string): Promise<Loss | null> {
+    const [row] = await this.#parts.db.query<{ assets: number | string; shared: number | string }>(
+      `select count(*) as assets, count(case when exists
+         (select 1 from games g where g.id = a.game_id and g.deleted_at is null and (g.owner_id <> a.owner_id or exists
+           (select 1 from game_members m where m.game_id = g.id and m.role = 'maker' and m.player_id <> a.owner_id)))
+         then 1 end) as shared
+       from assets a where a.owner_id = ? and a.curated = ?`,
+      [ownerId, false],
+    )
+    const shared = Number(row?.shared ?? 0)
+    const note = `${shared} of the assets ${shared === 1 ? 'belongs to a game' : 'belong to games'} that others can go on with.`
+    return loss(row?.assets, 'asset', shared > 0 ? note : undefined)
   }
 
   /** Exports a player's assets in pages: their metadata, and the addresses of their files. */

@@ -7,6 +7,7 @@ export function registerScheduledTasks(app: FastifyInstance): void {
   const { changes, clips, preparation } = app.assets
   const { deletion } = app.identity
   deletion.exporters.set('assets', (playerId) => app.assets.library.export(playerId))
+  deletion.losses.push((playerId) => app.assets.library.lossOf(playerId))
   deletion.cleanups.push((em, playerId) => changes.removeAllOf(em, playerId))
   app.jobs.handle<{ assetIds: string[] }>(FORGET, ({ payload, signal }) => changes.forget(payload.assetIds, signal))
   app.jobs.handle<{ assetId: string }>(PREPARE, ({ payload, signal }) => preparation.run(payload.assetId, signal), {

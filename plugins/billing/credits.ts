@@ -41,6 +41,11 @@ export class Credits {
     })
   }
 
+  /** Returns the balance that is stored, without the sign-up credits of an account that has not asked for them. */
+  async storedBalance(playerId: string): Promise<number> {
+    return (await ledger.read(this.#parts.db, playerId))?.balance ?? 0
+  }
+
   /**
    * Reserves credits until they are settled or released, or `expiresAt` has passed, which means that the process has
    * died.

@@ -1,6 +1,6 @@
 import { definePlugin } from '../../core/plugin.ts'
 import type {} from '../../drivers/payments/interface.ts'
-import type {} from '../oauth-idp/index.ts'
+import { loss } from '../oauth-idp/index.ts'
 import { Credits } from './credits.ts'
 import {
   CreditAccount,
@@ -11,6 +11,7 @@ import {
   CreditReversal,
   PaymentEventRow,
 } from './entities.ts'
+import { exportLedger, exportPurchases } from './export-credits.ts'
 import { Holders } from './holders.ts'
 import { migrations } from './migrations.ts'
 import { pages } from './pages.ts'
@@ -46,11 +47,18 @@ export default definePlugin(
     app.decorate('purchases', new Purchases(app))
     app.jobs.every('billing/holds', 10, () => app.credits.releaseExpired())
     app.jobs.every('billing/refunds', 60, () => app.purchases.collect())
-    app.identity.deletion.exporters.set('credits', async (playerId) => ({
-      ...(await app.credits.balance(playerId)),
-      ...(await app.credits.ledger(playerId, { limit: 100 })),
-    }))
-    app.identity.deletion.cleanups.push((em, playerId) => app.credits.forget(em, playerId))
+    const { deletion } = app.identity
+    deletion.exporters.set('credits', (playerId) => app.credits.balance(playerId))
+    deletion.exporters.set('creditLedger', (playerId) => exportLedger(app, playerId))
+    deletion.exporters.set('creditPurchases', (playerId) => exportPurchases(app, playerId))
+    deletion.losses.push(async (playerId) => loss(await app.credits.storedBalance(playerId), 'credit'))
+    deletion.cleanups.push((em, playerId) => app.credits.forget(em, playerId))
+    app.identity.playerLinks.push({
+      label: 'Grant credits',
+      order: 40,
+      role: 'admin',
+      href: (id) => `/admin/credits?player=${id}`,
+    })
     app.site.navigation.push(
       { label: 'My credits', href: '/credits', place: 'account', order: 40, key: 'c' },
       { label: 'Credits', href: '/admin/credits', place: 'host', order: 30 },

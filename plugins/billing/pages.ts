@@ -60,14 +60,32 @@ export const pages: Routes = async (app) => {
 
   app.get(
     '/admin/credits',
-    { ...adminPage, schema: { querystring: Type.Object({ done: Type.Optional(Type.String()) }) } },
+    {
+      ...adminPage,
+      schema: {
+        querystring: Type.Object({
+          done: Type.Optional(Type.String()),
+          player: Type.Optional(Type.String({ maxLength: 254 })),
+        }),
+      },
+    },
     async (request, reply) =>
-      grantPage(request, reply, BLANK, request.query.done === undefined ? null : 'The credits are on the account.'),
+      grantPage(
+        request,
+        reply,
+        { ...BLANK, player: request.query.player ?? '' },
+        request.query.done === undefined ? null : 'The credits are on the account.',
+      ),
   )
 
   app.post(
     '/admin/credits',
-    { ...adminPage, schema: { body: Type.Object({ player: Text, amount: Text, description: Text, key: Text }) } },
+    {
+      ...adminPage,
+      // Credits are money of the host.
+      preHandler: app.identity.recentSignIn('/admin/credits'),
+      schema: { body: Type.Object({ player: Text, amount: Text, description: Text, key: Text }) },
+    },
     async (request, reply) => {
       const { player, amount, description, key } = request.body
       const found = (await app.identity.administration.list({ q: player, limit: 100 })).players.find(

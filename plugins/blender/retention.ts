@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { GenerationRow, JobRow } from './entities.ts'
+import { exportGeneratedAssets, exportJobs } from './export-jobs.ts'
 import { REMOVE_FILES, Retention, SWEEP } from './jobs/retention.ts'
 import { STORED_KIND, storedJobs } from './jobs/stored-bytes.ts'
 
@@ -14,6 +15,8 @@ export function registerRetention(app: FastifyInstance, keepDays: number): void 
     storedJobs(app, (ownerId, id) => retention.remove(ownerId, id)),
   )
   app.jobs.every(SWEEP, 24 * 3600, ({ signal }) => retention.sweep(signal))
+  app.identity.deletion.exporters.set('blenderJobs', (ownerId) => exportJobs(app, ownerId))
+  app.identity.deletion.exporters.set('generatedAssets', (ownerId) => exportGeneratedAssets(app, ownerId))
   app.identity.deletion.cleanups.push(async (em, ownerId) => {
     await retention.clearOwner(em, ownerId)
     await em.nativeDelete(GenerationRow, { ownerId })

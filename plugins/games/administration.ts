@@ -1,6 +1,7 @@
 import type { Parameter } from '../../core/data/database.ts'
 import { termsOfQuery } from '../../core/data/search-terms.ts'
 import { cutPage, mustBeCursor, type PageQuery } from '../../core/http/pagination.ts'
+import { isId } from '../../core/ids.ts'
 import { type GameReader, readGames } from './read-games.ts'
 import type { Game, GameChanges } from './schemas.ts'
 
@@ -20,12 +21,16 @@ export class Administration {
     this.#games = games
   }
 
-  /** Lists all games, the newest first. @param q prefixes of words of its title, or its slug */
+  /** Lists all games, the newest first. @param q prefixes of words of its title, its slug, or the id of a player who makes it */
   async list({ q = '', limit, cursor }: PageQuery & { q?: string | undefined }) {
     const where = ['1 = 1']
     const values: Parameter[] = []
     const asked = q.trim()
-    if (asked) {
+    if (isId('ply', asked)) {
+      where.push(`g.id in (select id from games where owner_id = ?
+        union select game_id from game_members where player_id = ? and role = 'maker')`)
+      values.push(asked, asked)
+    } else if (asked) {
       const terms = termsOfQuery(asked)
       const found = terms.map(() => 'g.id in (select t.game_id from game_terms t where t.term = ?)').join(' and ')
       where.push(`(g.slug = ? or g.id = ? or (${found}))`)

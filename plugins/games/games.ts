@@ -115,7 +115,7 @@ export class Games extends GameLookup {
         origins,
         mode: config.games.publish,
         players: parts.identity.players,
-        tell: (em, playerId, subject, text) => parts.identity.writeTo(em, playerId, subject, text),
+        tell: (em, playerId, subject, text) => parts.identity.tell(em, playerId, subject, text),
       },
       (game) => this.announce(game),
     )

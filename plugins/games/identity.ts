@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { loss } from '../oauth-idp/index.ts'
 import { recordActivity } from './activity/record.ts'
 import { isOwnAddress, originsOf } from './addresses/own-addresses.ts'
 import { exportInvitations, exportMemberships } from './members/export-members.ts'
@@ -23,6 +24,7 @@ export function connectIdentity(app: FastifyInstance): void {
 function contributeToDeletion(app: FastifyInstance): void {
   const { deletion } = app.identity
   deletion.shared.push(app.games.handOver)
+  deletion.losses.push(async (playerId) => loss(await app.games.handOver.countUnshared(playerId), 'game'))
   deletion.exporters.set('games', (playerId) => app.games.export(playerId))
   deletion.exporters.set('activity', (playerId) => app.games.activity.export(playerId))
   deletion.exporters.set('activityInOthersGames', (playerId) => app.games.activity.exportElsewhere(playerId))

@@ -13,6 +13,10 @@ export function contributeNavigation(app: FastifyInstance): void {
     { label: 'Settings', order: 80, href: (game) => `${pathOf(game)}/settings` },
     { label: 'Integrate', order: 90, href: (game) => `${pathOf(game)}/integrate` },
   )
+  app.identity.playerLinks.push(
+    { label: 'Games', order: 10, href: (id) => `/admin/games?q=${id}` },
+    { label: 'Public page', order: 20, href: (id) => `/players/${id}` },
+  )
   app.site.navigation.push(
     { label: 'Play', href: '/catalog', place: 'main', order: 10, key: 'p' },
     { label: 'My games', href: '/games', place: 'make', order: 10, key: 'm' },

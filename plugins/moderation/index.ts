@@ -36,6 +36,7 @@ export default definePlugin(
     app.decorate('moderation', new Moderation(app, limits))
     const { reports, messages } = app.moderation
     registerJobs(app, config)
+    app.identity.messenger = (em, playerId, message) => messages.sendIn(em, playerId, message)
     const { deletion, settings } = app.identity
     deletion.exporters.set('reports', (playerId) => reports.export(playerId))
     deletion.exporters.set('messages', (playerId) => messages.export(playerId))
@@ -48,6 +49,7 @@ export default definePlugin(
     app.assets.changes.reviews.push((em, id) => reports.isOpen(em, { kind: 'asset', id }))
     app.site.thingLinks.push({ label: 'Report', href: reportPath })
     settings.push({ label: 'Messages', href: '/settings/messages', order: 60 })
+    app.identity.playerLinks.push({ label: 'Audit', order: 50, role: 'admin', href: (id) => `/admin/audit?q=${id}` })
     app.site.navigation.push(
       { label: 'Reports', href: '/admin/reports', place: 'host', order: 5, role: 'moderator' },
       { label: 'Audit', href: '/admin/audit', place: 'host', order: 60 },

@@ -23,6 +23,6 @@ export class Moderation {
     this.queue = new Queue({ db, targets })
     this.decisions = new Decisions({ db, clock, jobs, targets, administration: app.identity.administration })
     this.messages = new StaffMessages(app)
-    this.outcomes = new Outcomes({ db, clock, site, targets, messages: this.messages })
+    this.outcomes = new Outcomes({ db, clock, identity: app.identity, site, targets, messages: this.messages })
   }
 }

@@ -1,6 +1,10 @@
+import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import { deleteInBatches } from '../../core/data/database.ts'
-import { TELL } from './reports/outcomes.ts'
+import { PLATFORM } from '../../core/jobs/jobs.ts'
+import { UNDO_MS } from './reports/decisions.ts'
+import { TELL, TELL_SUSPENSION } from './reports/outcomes.ts'
+import type { TargetRef } from './reports/targets.ts'
 import type { ModerationConfig } from './schemas.ts'
 
 const DAY_S = 24 * 3600
@@ -8,6 +12,21 @@ const DAY_S = 24 * 3600
 /** Registers the jobs of reports: what tells of decisions, the mail digest, and the retention. */
 export function registerJobs(app: FastifyInstance, { digest, keepDays }: ModerationConfig): void {
   app.jobs.handle<{ decisionId: string }>(TELL, ({ payload }) => app.moderation.outcomes.tell(payload.decisionId))
+  app.jobs.handle<TargetRef & { reason: string }>(TELL_SUSPENSION, ({ payload }) =>
+    app.moderation.outcomes.tellSuspension(payload),
+  )
+  const tellLater =
+    (kind: 'game' | 'asset') =>
+    (em: SqlEntityManager, { id, reason }: { id: string; reason: string }) =>
+      app.jobs.enqueue(em, {
+        name: TELL_SUSPENSION,
+        key: id,
+        owner: PLATFORM,
+        payload: { kind, id, reason },
+        runAt: new Date(app.clock.now().getTime() + UNDO_MS),
+      })
+  app.games.suspensions.followers.push(tellLater('game'))
+  app.assets.suspensions.followers.push(tellLater('asset'))
   if (digest) app.jobs.every('moderation/digest', DAY_S, () => sendDigest(app))
   app.jobs.every('moderation/purge', DAY_S, ({ signal }) => sweepReports(app, keepDays, signal))
 }

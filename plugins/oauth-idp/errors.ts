@@ -2,6 +2,7 @@ import { defineError } from '../../core/errors.ts'
 
 export const EmailTaken = defineError('email_taken', 409, 'An account with this email address already exists.')
 export const InvalidCredentials = defineError('invalid_credentials', 401, 'Email address or password is wrong.')
+export const AccountDisabled = defineError('account_disabled', 403, '%s')
 export const SignUpClosed = defineError('sign_up_closed', 403, 'The administrator of this server creates the accounts.')
 export const ChallengeRequired = defineError(
   'challenge_required',

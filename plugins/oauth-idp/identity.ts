@@ -1,8 +1,10 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, preHandlerAsyncHookHandler } from 'fastify'
+import type { Clock } from '../../core/clock.ts'
 import type { Database } from '../../core/data/database.ts'
 import type { View } from '../../core/pages/index.ts'
 import { Administration } from './admin/administration.ts'
+import type { PlayerLink } from './admin/player-page.ts'
 import { Apps } from './apps/apps.ts'
 import type { OAuthClient } from './apps/client.ts'
 import { PageOrigins } from './apps/page-origins.ts'
@@ -40,6 +42,7 @@ import { SignUp } from './players/sign-up.ts'
 import { SignUpChallenge } from './players/sign-up-challenge.ts'
 import { WaysBack } from './players/way-back.ts'
 import { BrowserCookie } from './sessions/browser-cookie.ts'
+import { recentSignInHook } from './sessions/recent-sign-in.ts'
 import { Sessions } from './sessions/sessions.ts'
 import type { SettingsEntry } from './settings/header.ts'
 import { providerOf } from './upstream/providers.ts'
@@ -68,7 +71,12 @@ export class Identity {
   /** Deletes accounts. Other plugins add an exporter of their data and a cleanup that removes it. */
   readonly deletion: AccountDeletion
   readonly administration: Administration
+  /** Stores a message and enqueues its mail, in the caller's transaction. The plugin with the messages sets it. */
+  messenger:
+    | ((em: SqlEntityManager, playerId: string, message: { subject: string; text: string }) => Promise<void>)
+    | null = null
   readonly #db: Database
+  readonly #recent: { db: Database; clock: Clock }
   readonly #emails: AccountEmails
   readonly #portalUrl: string
   readonly #sendsMail: boolean
@@ -98,6 +106,8 @@ export class Identity {
   readonly connectedSections: (() => View)[] = []
   /** Store what plugins have noted of connections in memory, before the list of them is read. */
   readonly connectionFlushes: (() => Promise<void>)[] = []
+  /** The pages for the staff about a player; `href` takes the id. Other plugins add theirs. */
+  readonly playerLinks: PlayerLink[] = []
   /** The pages under /settings. Other plugins add theirs. */
   readonly settings: SettingsEntry[] = []
 
@@ -110,7 +120,8 @@ export class Identity {
     const hasher = new PasswordHasher(config.passwordHashing, hashing)
     if (hasher.isWeak)
       app.log.warn(config.passwordHashing, 'password hashes are cheaper to guess than OWASP recommends')
-    const around = { db, clock, events, rateLimiter, hasher, portalUrl: origins.portal, ...config, ...limits }
+    const contact = app.site.legal.contact?.text ?? null
+    const around = { db, clock, events, rateLimiter, hasher, contact, portalUrl: origins.portal, ...config, ...limits }
     this.players = new Players(around)
     this.passwords = new PasswordAuthentication({ ...around, players: this.players })
     this.setup = new Setup({
@@ -154,9 +165,10 @@ export class Identity {
     this.signInMethods = signInMethods
     const tokens = new OneTimeTokens({ db, clock, key: app.keys.derive('oauth-idp/one-time-tokens') })
     this.#tokens = tokens
-    const site = { portalUrl: origins.portal, siteName: app.site.name }
+    const site = { portalUrl: origins.portal, siteName: app.site.name, contact }
     const emails = new AccountEmails({ db, jobs: app.jobs, mail: app.mail, log: app.log, players, tokens, ...site })
     this.#db = db
+    this.#recent = { db, clock }
     this.#emails = emails
     this.#portalUrl = origins.portal
     this.#sendsMail = (app.config.mail as { driver: string }).driver !== 'log'
@@ -179,13 +191,19 @@ export class Identity {
     const providers = Object.entries(config.providers).map(([name, each]) => providerOf(name, each, origins.portal))
     this.upstream = new Upstream({ ...around, players, signInMethods, tokens, emails, providers })
     this.deletion = new AccountDeletion({ db, events, players, sessions, apps, avatars: this.avatars })
-    this.administration = new Administration({ ...around, players, tokens, deletion: this.deletion })
+    this.deletion.exporters.set('signIns', (playerId) => this.signIns.export(playerId))
+    this.administration = new Administration({ ...around, players, tokens, emails, deletion: this.deletion })
   }
 
   /** Finds a client for the endpoints, or null. With `oauth.registration: off` none that registered earlier is known. */
   async findClient(clientId: string): Promise<OAuthClient | null> {
     const client = await this.apps.find(clientId)
     return client !== null && client.registration !== null && this.oauth.registration === 'off' ? null : client
+  }
+
+  /** Returns the hook of a form that needs a sign-in of the last ten minutes. @param wayBack as of `recentSignInHook` */
+  recentSignIn(wayBack: string): preHandlerAsyncHookHandler {
+    return recentSignInHook(this.#recent, wayBack)
   }
 
   /** Returns the one-time link that creates the first administrator, or null once there is one. */
@@ -217,6 +235,21 @@ export class Identity {
   /** Enqueues mail to a player in the caller's transaction. @param subject one line */
   writeTo(em: SqlEntityManager, playerId: string, subject: string, text: string): Promise<void> {
     return this.#emails.enqueue(em, { kind: 'notice', playerId, subject, text, portalUrl: this.#portalUrl })
+  }
+
+  /** Enqueues the mail to a player who was disabled, in the caller's transaction. One who is not by then gets none. */
+  writeDisabled(em: SqlEntityManager, playerId: string): Promise<void> {
+    return this.#emails.enqueue(em, { kind: 'disabled', playerId })
+  }
+
+  /**
+   * Tells a player something, in the caller's transaction: by mail, and on the page of their messages where a plugin has
+   * one.
+   *
+   * @param subject one line
+   */
+  tell(em: SqlEntityManager, playerId: string, subject: string, text: string): Promise<void> {
+    return this.messenger?.(em, playerId, { subject, text }) ?? this.writeTo(em, playerId, subject, text)
   }
 
   /** Whether mail leaves this platform. */

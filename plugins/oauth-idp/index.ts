@@ -9,6 +9,7 @@ import { callerCheck } from './players/caller-check.ts'
 import { registerAllRoutes } from './route-list.ts'
 import { entities } from './tables.ts'
 
+export { AccountRescue } from './admin/account-rescue.ts'
 export { Administration } from './admin/administration.ts'
 export { transferAppsOfGame } from './apps/game-transfer.ts'
 export type { HostedOrigins } from './apps/record.ts'
@@ -18,6 +19,7 @@ export type { AuthConfig } from './config.ts'
 export { LONGEST_SECRET, type SecretCandidate, type SecretKind } from './live-secrets.ts'
 export type { BuiltinClient } from './oauth/builtin-clients.ts'
 export { InvalidGrant } from './oauth/errors.ts'
+export { type Loss, loss } from './players/losses.ts'
 export { PasswordAuthentication } from './players/password-authentication.ts'
 export { PasswordHasher } from './players/passwords.ts'
 export { type NewPlayer, Players, type Standing } from './players/players.ts'
@@ -32,6 +34,12 @@ export {
   type SharedItem,
   undecided,
 } from './players/shared-content.ts'
+export {
+  type RemovableMethod,
+  type RemovedMethods,
+  type SignInMethod,
+  SignInMethods,
+} from './players/sign-in-methods.ts'
 export { ProofOfWork } from './players/sign-in-page.ts'
 export { SettingsHeader } from './settings/header.ts'
 

@@ -36,6 +36,7 @@ export default definePlugin(
     app.jobs.every('quotas/recount', 24 * 3600, async ({ signal }) => void (await recount.run(signal)))
     app.identity.deletion.exporters.set('quotas', (playerId) => app.quotas.quotasOf(playerId))
     app.identity.deletion.cleanups.push((em, playerId) => app.quotas.forget(em, playerId))
+    app.identity.playerLinks.push({ label: 'Quotas', order: 30, role: 'admin', href: (id) => `/admin/quotas/${id}` })
     app.site.navigation.push({ label: 'Quotas', href: '/admin/quotas', place: 'host', order: 15 })
     await app.register(routes)
     await app.register(pages)

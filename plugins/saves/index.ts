@@ -40,6 +40,7 @@ export default definePlugin(
     app.quotas.kinds.set(STORED_KIND, storedSaves(app))
     contributeToDashboard(app)
     app.games.deletion.cleanups.push((em, gameId) => removal.ofGame(em, gameId))
+    app.identity.deletion.losses.push((playerId) => removal.lossOf(playerId))
     app.identity.deletion.cleanups.push((em, playerId) => removal.ofPlayer(em, playerId))
     // On PostgreSQL a change may have begun before the account was deleted, and have committed after it.
     app.events.on('player.deleted', ({ playerId }) => app.db.transaction((em) => removal.ofPlayer(em, playerId)))

@@ -2,6 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import { deleteInBatches } from '../../core/data/database.ts'
 import { holdOwners } from '../games/index.ts'
+import { type Loss, loss } from '../oauth-idp/index.ts'
 import { SaveRow, SaveUsage, SaveVersion } from './entities.ts'
 import { STORED_KIND } from './owner-quota.ts'
 import { addToTotals, removeTotal } from './totals.ts'
@@ -42,6 +43,15 @@ export class Removal {
     // On PostgreSQL a count that began before the deletion may have committed after it.
     await deleteInBatches(db, { table: 'save_totals', key: ['game_id'], ...of }, signal)
     signal.throwIfAborted()
+  }
+
+  /** Counts the saves that go with an account. */
+  async lossOf(playerId: string): Promise<Loss | null> {
+    const [row] = await this.#parts.db.query<{ saves: number | string | null }>(
+      'select sum("keys") as saves from save_usage where player_id = ?',
+      [playerId],
+    )
+    return loss(row?.saves ?? 0, 'save')
   }
 
   /** Runs in the transaction that ends an account. */

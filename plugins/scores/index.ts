@@ -39,6 +39,7 @@ export default definePlugin(
     const { deletion, administration } = app.identity
     app.games.deletion.cleanups.push((em, gameId) => boards.removeAllOf(em, gameId))
     deletion.exporters.set('scores', (playerId) => lists.export(playerId))
+    deletion.losses.push((playerId) => moderation.lossOf(playerId))
     deletion.cleanups.push((em, playerId) => moderation.removeAllOf(em, playerId))
     app.events.on('player.deleted', ({ playerId }) => moderation.removeLeftOver(playerId))
     administration.onDisabling(async (em, playerId, disabled) => {

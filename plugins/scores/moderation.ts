@@ -2,6 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
 import type { Statements } from '../../core/data/database.ts'
 import { NotFound } from '../../core/errors.ts'
+import type { Loss } from '../oauth-idp/index.ts'
 import { RankTree } from './ranks/tree.ts'
 import { lockBoard, type StoredBoard } from './record.ts'
 import type { Excluded } from './schemas.ts'
@@ -75,6 +76,13 @@ export class ScoreModeration {
         await new RankTree(statements, { board: key, period }).update(new Map([[sortKey, hidden ? -1 : 1]]))
       }
     }
+  }
+
+  /** Counts the leaderboards from which a player goes with the account. */
+  async lossOf(playerId: string): Promise<Loss | null> {
+    const boards = await boardsOf(this.#parts.db, playerId)
+    const what = boards.length === 1 ? 'the scores on 1 leaderboard' : `the scores on ${boards.length} leaderboards`
+    return boards.length > 0 ? { what } : null
   }
 
   /** Removes everything of a player, in the transaction that removes the account. */

@@ -6,11 +6,13 @@ import { migration as tokenTables } from './migrations/2026_11_21_tokens.ts'
 import { migration as tokenExpiry } from './migrations/2026_11_23_token_expiry.ts'
 import { pages } from './pages.ts'
 import { routes } from './routes.ts'
+import { tokenSignInMethod } from './sign-in-method.ts'
 import { kindOf } from './token-format.ts'
 import { tokenKinds } from './token-kinds.ts'
 import { Tokens } from './tokens.ts'
 
 export { ALL_SCOPES, SCOPES, type Scope } from './scopes.ts'
+export { tokenSignInMethod } from './sign-in-method.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -43,10 +45,7 @@ export default definePlugin(
     })
     app.identity.deletion.exporters.set('tokens', (playerId) => tokens.export(playerId))
     app.identity.deletion.cleanups.push((em, playerId) => em.nativeDelete(ApiToken, { playerId }))
-    app.identity.signInMethods.add({
-      openFor: (em, playerIds) => tokens.holdersOf(em, playerIds),
-      close: (em, playerId) => em.nativeDelete(ApiToken, { playerId }),
-    })
+    app.identity.signInMethods.add(tokenSignInMethod(clock))
     app.identity.builtins.add(cliClient(tokens))
     for (const kind of tokenKinds({ db, clock })) app.identity.liveSecrets.add(kind)
     app.jobs.every('tokens/forget', 24 * 3600, ({ signal }) => tokens.sweep(signal))

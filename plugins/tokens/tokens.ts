@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../../core/clock.ts'
 import { type Database, deleteInBatches, type Statements } from '../../core/data/database.ts'
@@ -166,13 +165,6 @@ export class Tokens {
   /** Returns all of a player's tokens, for their data export. */
   async export(playerId: string): Promise<Token[]> {
     return (await this.#context.db.em().find(ApiToken, { playerId }, { orderBy: { id: 'asc' } })).map(toToken)
-  }
-
-  /** Returns those of the players who have a valid token. */
-  async holdersOf(em: SqlEntityManager, playerIds: string[]): Promise<string[]> {
-    const works = { $or: [{ expiresAt: null }, { expiresAt: { $gt: this.#context.clock.now() } }] }
-    const rows = await em.find(ApiToken, { playerId: { $in: playerIds }, ...works }, { fields: ['playerId'] })
-    return rows.map(({ playerId }) => playerId)
   }
 
   /** Returns one of a player's tokens. @throws NotFound, also for another player's token */

@@ -12,6 +12,7 @@ const account = ['--email', 'ada@example.org', '--name', 'Ada']
 const ACTIONS: Record<string, string | null> = {
   create: 'player.create',
   'reset-password': 'player.password',
+  email: 'player.email',
   role: 'player.role',
   suspend: 'game.suspend',
   lift: 'game.lift',
@@ -55,10 +56,21 @@ t.test('an administrator is made from a shell, and gets another password there',
       headers: { 'content-type': 'application/json', origin: portal },
       body: JSON.stringify({ email: 'ada@example.org', password }),
     })
-  t.match(await (await signIn('correct yard battery')).json(), { user: { isAdmin: true } })
+  const first = await signIn('correct yard battery')
+  t.match(await first.json(), { user: { isAdmin: true } })
+  const asked = {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      origin: portal,
+      cookie: first.headers.get('set-cookie')?.split(';')[0] ?? '',
+    },
+    body: JSON.stringify({ label: 'Program', scopes: ['games:read'] }),
+  }
+  t.equal((await fetch(`${portal}/api/tokens`, asked)).status, 201)
   t.match(
     await command('another yard battery\n', 'reset-password', ...account.slice(0, 2)),
-    { code: 0 },
+    { code: 0, stdout: /1 token was removed\./ },
     'while it runs',
   )
   t.equal((await signIn('correct yard battery')).status, 401)
@@ -95,9 +107,11 @@ t.test('an administrator is made from a shell, and gets another password there',
   t.equal(usage.quotas.gamesPerPlayer.limit, null)
   const quota = /"storageBytesPerPlayer":1610612736,.*"changed":\["storageBytesPerPlayer","gamesPerPlayer"\]/
   await inLongForm({ code: 0, stdout: quota }, '', 'quota', 'ada@example.org', '--json')
-  const bob = ['--email', 'bob@example.org', '--name', 'Bob']
+  const bob = ['--email', 'bob@example.com', '--name', 'Bob']
   const created = JSON.parse((await command('correct yard battery\n', 'create', ...bob, '--json')).stdout)
-  t.match(created, { id: /^ply_/, name: 'Bob', email: 'bob@example.org', role: 'admin' })
+  t.match(created, { id: /^ply_/, name: 'Bob', email: 'bob@example.com', role: 'admin' })
+  const moved = JSON.parse((await command('', 'email', ...bob.slice(0, 2), '--to', 'bob@example.org', '--json')).stdout)
+  t.match(moved, { id: created.id, email: 'bob@example.org' })
   const changed = JSON.parse(
     (await command('', 'role', ...account.slice(0, 2), '--role', 'moderator', '--json')).stdout,
   )
@@ -113,6 +127,7 @@ t.test('an administrator is made from a shell, and gets another password there',
     [
       'player.trust',
       'player.role',
+      'player.email',
       'player.create',
       'player.quotas',
       ...(ALL ? DISMISSAL : []),

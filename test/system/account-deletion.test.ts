@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { REDIRECT_URI, registerApp } from '../kit/oauth.ts'
 import { startPlatform } from '../kit/platform.ts'
+import { startTeam } from '../kit/team.ts'
 import { until } from '../kit/until.ts'
 import { sheet } from '../plugins/assets/models.ts'
 import { build, deploy } from '../plugins/deploy/build.ts'
@@ -74,6 +75,44 @@ t.test('an account ends with its tokens, games and deploys, and takes its data a
   t.equal(await count('oauth_apps', 'owner_id', player.id), 0)
   for (const table of ['deploy_manifests', 'deploy_uploads'])
     t.equal(Number((await app.db.query<{ n: number }>(`select count(*) as n from ${table}`))[0]?.n), 0, table)
+})
+
+t.test('the page that ends an account says what goes with it', async (t) => {
+  const { platform, app, owner, maker, game } = await startTeam(t)
+  const admin = await platform.admin()
+  const said = async () => {
+    const pages = [await owner.get('/settings'), await admin.get(`/admin/players/${owner.id}`)]
+    return pages.map(({ text }) => /<strong>([^<]* too\.[^<]*)<\/strong>/.exec(text)?.[1])
+  }
+  const both = (sentence: string | undefined) => [sentence, sentence]
+  t.same(await said(), both(undefined), 'a game that others make is asked about')
+  const solo = await platform.game(owner, { title: 'Solo' })
+  t.same(await said(), both('1 game goes, too.'))
+
+  const folder = mkdtempSync(join(tmpdir(), 'gameyard-losses-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const path = join(folder, 'rock.glb')
+  writeFileSync(path, await sheet(4))
+  const uploads = [{ gameId: game.id }, { gameId: solo.id }, {}, {}]
+  for (const [at, fields] of uploads.entries()) {
+    writeFileSync(path, await sheet(4))
+    const about = { title: `Rock ${at}`, visibility: 'public' as const, ...fields }
+    const { id } = await app.assets.create(owner.id, about, { path, name: 'rock.glb' })
+    if (at === 3) await app.assets.changes.curate(id, true)
+  }
+  await app.credits.grant(owner.id, 220, { kind: 'grant', description: 'A gift', key: 'gift' })
+  const saved = { bytes: Buffer.from('1'), contentType: 'application/json' }
+  await app.saves.put({ gameId: game.id, playerId: owner.id }, 'progress', saved)
+  await app.scores.boards.put(game.id, 'best', { title: 'Best', reset: 'daily' })
+  await app.scores.submit({ gameId: game.id, boardId: 'best', playerId: owner.id, score: 3, writer: 'players' })
+  await platform.game(owner, { title: 'Second' })
+  const sentences = (await said())[0] ?? ''
+  t.same(await said(), both(sentences))
+  for (const part of ['2 games', '3 assets', '220 credits', '1 save', 'the scores on 1 leaderboard'])
+    t.match(sentences, part)
+  t.match(sentences, / and .* go, too\. 1 of the assets belongs to a game that others can go on with\.$/)
+  t.same(await app.identity.deletion.lossesOf(maker.id), '', 'of the game of somebody else nothing')
+  t.match((await owner.get('/settings')).text, /Games of others keep results under your player id/)
 })
 
 t.test('an account whose end fails half-way is whole', async (t) => {

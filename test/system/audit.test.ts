@@ -1,6 +1,7 @@
 // Whatever the staff does leaves a row: every route that needs a role, and every command of `gameyard admin`.
 import t from 'tap'
 import { GameDomain } from '../../plugins/domains/entities.ts'
+import { startPlatform } from '../kit/platform.ts'
 import { inhabit, type Owner, type World } from './access/world.ts'
 
 type Call = [path: string, body?: Record<string, string>]
@@ -126,6 +127,43 @@ async function addDomain({ platform: { app }, owner }: World): Promise<string> {
   } as never)
   return id
 }
+
+t.test('the page of a player leads the staff to what there is about them', async (t) => {
+  const platform = await startPlatform(t)
+  const [admin, moderator] = [await platform.admin(), await platform.signUp({ name: 'Mo' })]
+  await platform.app.identity.administration.setRole(moderator.id, 'moderator')
+  const [player, other] = [await platform.signUp({ name: 'Ada' }), await platform.signUp({ name: 'Bob' })]
+  const game = await platform.game(player, { title: 'Pong' })
+  await platform.game(other, { title: 'Snake' })
+  const linksOf = async (viewer: typeof player) => {
+    const { text } = await viewer.get(`/admin/players/${player.id}`)
+    const links = [...text.matchAll(/href="(\/[^"]*)"/g)].map(([, href]) => href as string)
+    return [...new Set(links.filter((href) => href.includes(player.id)))]
+  }
+  const forModerators = [`/admin/games?q=${player.id}`, `/players/${player.id}`]
+  t.same(await linksOf(moderator), forModerators)
+  const all = await linksOf(admin)
+  t.same(all.slice(0, 2), forModerators)
+  t.equal(all.length, 5)
+  for (const href of all) t.equal((await admin.get(href)).status, 200, href)
+  const games = (await admin.get(`/admin/games?q=${player.id}`)).text
+  t.match(games, /Pong/)
+  t.notMatch(games, /Snake/)
+  t.match((await admin.get(`/admin/credits?player=${player.id}`)).text, new RegExp(`value="${player.id}"`))
+  await admin.submit(`/admin/games/${game.id}/suspend`, { reason: 'Stolen.' })
+  t.match((await admin.get('/admin/audit')).text, />Pong</, 'the audit has titles of games')
+})
+
+t.test('the page of the audit shows a change to no limit', async (t) => {
+  const platform = await startPlatform(t)
+  const admin = await platform.admin()
+  const player = await platform.signUp()
+  const path = `/api/admin/players/${player.id}/quotas`
+  t.equal((await admin.patch(path, { gamesPerPlayer: null })).status, 200)
+  t.match((await admin.get('/admin/audit')).text, /gamesPerPlayer: (–|\w+) → none/)
+  t.equal((await admin.patch(path, { gamesPerPlayer: 7 })).status, 200)
+  t.match((await admin.get('/admin/audit')).text, /gamesPerPlayer: none → 7/)
+})
 
 t.test('every route of the staff that changes something leaves a row of who did what to whom', async (t) => {
   const world = await inhabit(t)

@@ -2,7 +2,11 @@
 import { writeFile } from 'node:fs/promises'
 import t from 'tap'
 import { inPages } from '../../core/http/pagination.ts'
+import { newId } from '../../core/ids.ts'
+import { GenerationRow } from '../../plugins/ai/entities.ts'
+import { JobRow, JobText } from '../../plugins/blender/entities.ts'
 import { multiplyRows } from '../kit/multiply-rows.ts'
+import { REDIRECT_URI } from '../kit/oauth.ts'
 import { startPlatform } from '../kit/platform.ts'
 import { sheet } from '../plugins/assets/models.ts'
 
@@ -33,6 +37,39 @@ t.test('an export reads everything of which players choose the number in pages',
   await app.scores.submit({ gameId: game.id, boardId: 'best', playerId: player.id, score: 3, writer: 'players' })
   await db.transaction((em) => app.moderation.messages.sendIn(em, player.id, { subject: 'Hello', text: 'You.' }))
 
+  await app.credits.grant(player.id, 5, { kind: 'grant', description: 'A gift', key: 'gift' })
+  const at = new Date()
+  const generation = { playerId: player.id, gameId: game.id, type: 'text', model: 'm', credits: 1, date: '2026-11-21' }
+  await db.em().insert(GenerationRow, { id: newId('gen', at), ...generation, createdAt: at })
+  const job = newId('job', at)
+  await db.em().insert(JobRow, {
+    id: job,
+    ownerId: player.id,
+    purpose: 'job',
+    name: 'Cube',
+    action: 'create',
+    status: 'completed',
+    progress: 1,
+    parameters: {},
+    starterAssets: [],
+    faceLimit: 1000,
+    attempts: 1,
+    turn: 1,
+    queuedAt: at,
+    artifacts: [],
+  } as never)
+  await db.em().insert(JobText, { jobId: job, script: 'print(1)', log: '' })
+  await db.execute('insert into oauth_sign_ins (client_id, date, player_id, count) values (?, ?, ?, 1)', [
+    'client',
+    '2026-11-21',
+    player.id,
+  ])
+  for (let number = 0; number < 101; number++) {
+    const name = `App ${number}`
+    const about = { ownerId: player.id, name, homepageUrl: null, gameId: null, redirectUris: [REDIRECT_URI] }
+    await app.identity.apps.create(db.em(), about)
+  }
+
   const multiply = (table: string, where: string, keys: readonly string[]) =>
     multiplyRows(db, { table, where, values: [player.id], keys, times: MANY - 1 })
   await multiply('draft_files', 'game_id in (select id from games where owner_id = ?)', ['path'])
@@ -43,6 +80,9 @@ t.test('an export reads everything of which players choose the number in pages',
   await multiply('score_entries', 'player_id = ?', ['period'])
   await multiply('staff_messages', 'player_id = ?', ['id'])
   await multiply('save_usage', 'player_id = ?', ['game_id'])
+  await multiply('oauth_sign_ins', 'player_id = ?', ['client_id'])
+  await multiply('ai_generations', 'player_id = ?', ['id'])
+  await multiply('credit_ledger', 'player_id = ?', ['id', 'key'])
   await multiply('saves', 'player_id = ?', ['game_id'])
 
   const parts: string[] = []
@@ -57,6 +97,13 @@ t.test('an export reads everything of which players choose the number in pages',
   t.ok(distinct(file.activity, 'id').size >= MANY)
   t.equal(distinct(file.scores, 'since').size, MANY + 1, 'the ranking of all time, and days')
   t.equal(file.messages.length, MANY)
+  t.equal(distinct(file.aiGenerations, 'id').size, MANY)
+  t.equal(distinct(file.signIns, 'clientId').size, MANY)
+  t.ok(distinct(file.creditLedger, 'id').size >= MANY)
+  t.notOk('nextCursor' in file.credits, 'nothing of how pages are read')
+  t.ok(distinct(file.applications, 'id').size > 101)
+  t.match(file.blenderJobs, [{ id: job, name: 'Cube', script: 'print(1)' }])
+  t.notMatch(JSON.stringify(file.blenderJobs), /lease|turn/)
   t.equal(new Set(file.saves.map(({ game }: { game: { id: string } }) => game.id)).size, MANY)
   const own = file.saves.filter(({ game: { id } }: { game: { id: string } }) => id === game.id)
   t.match(own, [{ saves: [{ key: 'progress', text: '{"level":1}' }] }])

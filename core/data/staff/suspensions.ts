@@ -87,6 +87,8 @@ export function mustBeImpartial(by: Actor, makerIds: readonly string[]): void {
 export class Suspensions<Thing> {
   readonly #parts: { db: Database; clock: Clock }
   readonly #things: Suspendables<Thing>
+  /** What follows a suspension by hand, in its transaction. Plugins add theirs. */
+  readonly followers: ((em: SqlEntityManager, suspended: { id: string; reason: string }) => Promise<unknown>)[] = []
 
   constructor(parts: { db: Database; clock: Clock }, things: Suspendables<Thing>) {
     this.#parts = parts
@@ -101,7 +103,12 @@ export class Suspensions<Thing> {
    */
   async suspend(idOrSlug: string, reason: string, by = PROGRAM): Promise<Thing> {
     const { id } = await this.#things.get(idOrSlug)
-    await (await this.#parts.db.transaction((em) => this.suspendIn(em, id, { reason, by })))()
+    const announce = await this.#parts.db.transaction(async (em) => {
+      const announce = await this.suspendIn(em, id, { reason, by })
+      for (const follow of this.followers) await follow(em, { id, reason: textOf(reason) })
+      return announce
+    })
+    await announce()
     return this.#things.get(id)
   }
 
@@ -116,7 +123,7 @@ export class Suspensions<Thing> {
     id: string,
     { reason, by, cause = 'staff' }: { reason: string; by: Actor; cause?: SuspensionCause },
   ): Promise<Announce> {
-    const suspensionReason = reason.trim().slice(0, REASON_LENGTH)
+    const suspensionReason = textOf(reason)
     const row = await this.#read(em, id)
     await this.#mustBeImpartial(em, by, row)
     const suspendedAt = this.#parts.clock.now()
@@ -275,5 +282,7 @@ export class Suspensions<Thing> {
     return () => this.#things.announce(id)
   }
 }
+
+const textOf = (reason: string): string => reason.trim().slice(0, REASON_LENGTH)
 
 const LIFTED = { suspendedAt: null, suspensionReason: null, suspensionCause: null, appeal: null } satisfies State

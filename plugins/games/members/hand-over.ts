@@ -70,6 +70,16 @@ export class HandOver implements SharedContent {
     return [...items.values()]
   }
 
+  /** Counts the games of a player that nobody else makes. They go with the account. */
+  async countUnshared(playerId: string): Promise<number> {
+    const [row] = await this.#parts.db.query<{ games: number | string }>(
+      `select count(*) as games from games g where g.owner_id = ? and g.deleted_at is null and not exists
+         (select 1 from game_members m where m.game_id = g.id and m.role = 'maker')`,
+      [playerId],
+    )
+    return Number(row?.games ?? 0)
+  }
+
   /** Hands over the games of a player whose account ends, as that player has decided. */
   async prepare(playerId: string, decisions: Decisions | null): Promise<Settlement> {
     const { db, quotas } = this.#parts
@@ -157,7 +167,7 @@ export class HandOver implements SharedContent {
     const team = [...members].filter(([, role]) => role === 'maker').map(([id]) => id)
     for (const id of team) {
       const subject = id === toId ? `You own ${row.title} now` : `${to.name} owns ${row.title} now`
-      await identity.writeTo(em, id, subject, 'The account of its former owner has ended or is disabled.')
+      await identity.tell(em, id, subject, 'The account of its former owner has ended or is disabled.')
     }
     const { id, slug } = row
     return () => this.#context.ownership.announce({ id, slug }, apps)

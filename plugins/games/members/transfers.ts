@@ -88,7 +88,7 @@ export class Transfers {
       await em.upsert(GameTransfer, row)
       await recordActivity(em, clock, { gameId: game.id, action: 'transfer.offer', target: toId, detail: to.name })
       const text = `Accept or decline within a week: ${origins.portal}${pathOf(game)}/team`
-      await identity.writeTo(em, toId, `You are offered to own ${game.title}`, text)
+      await identity.tell(em, toId, `You are offered to own ${game.title}`, text)
     })
     return this.#describe(row)
   }
@@ -110,7 +110,7 @@ export class Transfers {
       const action = declines ? 'transfer.decline' : 'transfer.withdraw'
       await recordActivity(em, clock, { gameId: game.id, action, target: toId })
       const name = names.get(toId) ?? 'The maker'
-      if (declines) await identity.writeTo(em, fromId, `${name} does not take ${game.title}`, 'You stay its owner.')
+      if (declines) await identity.tell(em, fromId, `${name} does not take ${game.title}`, 'You stay its owner.')
     })
   }
 
@@ -140,8 +140,8 @@ export class Transfers {
       const [from, to] = [names.get(fromId) ?? 'The former owner', names.get(playerId) ?? 'The new owner']
       const detail = `${from} → ${to}`
       await recordActivity(em, clock, { gameId: game.id, action: 'game.transfer', target: playerId, detail })
-      await identity.writeTo(em, fromId, `${to} owns ${game.title} now`, 'You are one of its makers.')
-      await identity.writeTo(em, playerId, `You own ${game.title} now`, `${from} is one of its makers.`)
+      await identity.tell(em, fromId, `${to} owns ${game.title} now`, 'You are one of its makers.')
+      await identity.tell(em, playerId, `You own ${game.title} now`, `${from} is one of its makers.`)
       return apps
     })
     await this.#ownership.announce(game, apps)

@@ -39,7 +39,9 @@ export const storagePages: Routes = async (app) => {
     return reply.redirect('/admin/storage', 303)
   })
 
-  app.post('/admin/backup', adminPage, async (request, reply) => {
+  // The file has all data, and the keys of the server.
+  const recently = app.identity.recentSignIn('/admin/storage')
+  app.post('/admin/backup', { ...adminPage, preHandler: recently }, async (request, reply) => {
     const { config, db, storage, clock } = app
     const file = copies.reserve()
     const forget = () => copies.remove(file)
@@ -87,7 +89,11 @@ export const storagePages: Routes = async (app) => {
         <${Section} layout="side" title="Backup" id="backup" description="Database, files and keys of this moment, in one file. The server keeps running.">
           <${Card}>
             ${problem && html`<${Notice} tone="error" title="There is no backup to download">${problem}<//>`}
-            <form class="row" action="/admin/backup" method="post"><${Button} kind="act">Download a backup<//></form>
+            ${
+              app.db.dialect === 'sqlite'
+                ? html`<form class="row" action="/admin/backup" method="post"><${Button} kind="act">Download a backup<//></form>`
+                : html`<p>On PostgreSQL only the command line makes a backup, on a machine that reaches the database.</p>`
+            }
             <p class="soft">It contains all data and keys. Keep it where only you can read it. In a terminal, and to restore:</p>
             <${CodeBlock} title="Terminal" code=${'gameyard backup gameyard.tar\ngameyard restore gameyard.tar --data ./data'} />
           <//>

@@ -32,12 +32,14 @@ export const auditPages: Routes = async (app) => {
     const nextCursor = found.length > PER_PAGE ? (entries.at(-1)?.id ?? null) : null
     const people = entries.flatMap(({ by, target }) => (target.kind === 'player' ? [by.id, target.id] : [by.id]))
     const names = await app.identity.players.namesOf([...new Set(people)])
+    const gameIds = entries.flatMap(({ target }) => (target.kind === 'game' ? [target.id] : []))
+    const games = new Map((await app.games.byIds([...new Set(gameIds)])).map((game) => [game.id, game.title]))
     reply.header('cache-control', 'no-store')
     return renderPage(reply, {
       title: 'Audit',
       current: '/admin/audit',
       user: callerOf(request).viewer,
-      body: AuditPage({ entries, names, nextCursor, q, paged: cursor !== undefined }),
+      body: AuditPage({ entries, names, games, nextCursor, q, paged: cursor !== undefined }),
     })
   })
 
@@ -57,15 +59,19 @@ interface AuditPageProps {
   entries: AuditEntry[]
   /** Names of players, by id. */
   names: ReadonlyMap<string, string>
+  /** Titles of games that are not deleted, by id. */
+  games: ReadonlyMap<string, string>
   nextCursor: string | null
   q: string
   paged: boolean
 }
 
-function AuditPage({ entries, names, nextCursor, q, paged }: AuditPageProps): View {
+function AuditPage({ entries, names, games, nextCursor, q, paged }: AuditPageProps): View {
   const search = q ? `q=${encodeURIComponent(q)}&` : ''
   const person = (id: string): View =>
     names.has(id) ? html`<a href=${`/admin/players/${id}`}><bdi>${names.get(id)}</bdi></a>` : html`<code>${id}</code>`
+  const game = (id: string): View =>
+    games.has(id) ? html`<a href=${`/admin/games?q=${id}`}><bdi>${games.get(id)}</bdi></a>` : html`<code>${id}</code>`
   const columns = [
     { label: 'When', cell: ({ at }: AuditEntry) => html`<${Timestamp} at=${at} />` },
     {
@@ -76,9 +82,7 @@ function AuditPage({ entries, names, nextCursor, q, paged }: AuditPageProps): Vi
     {
       label: 'Target',
       cell: ({ target: { kind, id } }: AuditEntry) =>
-        kind === 'server'
-          ? 'this server'
-          : html`<span>${kind} ${kind === 'player' ? person(id) : html`<code>${id}</code>`}</span>`,
+        kind === 'server' ? 'this server' : html`<span>${kind} ${kind === 'player' ? person(id) : game(id)}</span>`,
     },
     { label: 'Reason and change', cell: (entry: AuditEntry) => changeOf(entry) },
   ]
@@ -106,4 +110,8 @@ function changeOf({ reason, before, after }: AuditEntry): View {
     ${changes.length > 0 && html`<span class="soft">${changes.join(', ')}</span>`}</span>`
 }
 
-const shown = (state: AuditState | null, name: string): string => String(state?.[name] ?? '–')
+/** A dash stands for what the action says nothing about. */
+function shown(state: AuditState | null, name: string): string {
+  const value = state?.[name]
+  return value === undefined ? '–' : value === null ? 'none' : String(value)
+}

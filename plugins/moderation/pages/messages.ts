@@ -4,7 +4,7 @@ import { Card, EmptyState, html, renderPage, Stack, Timestamp, type View } from 
 import { receivedInvitations } from '../../games/index.ts'
 import { SettingsHeader } from '../../oauth-idp/index.ts'
 
-/** /settings/messages: invitations to games, what the staff wrote to the player, and what came of their reports. */
+/** /settings/messages: invitations to games, what the staff wrote to the player, new owners, and what came of reports. */
 export const messagePages: Routes = async (app) => {
   app.get(
     '/settings/messages',
@@ -29,7 +29,7 @@ export const messagePages: Routes = async (app) => {
 
 const list = (messages: { subject: string; text: string; at: string }[]): View =>
   messages.length === 0
-    ? html`<${EmptyState} title="No messages">What the people who look after this platform write to you stands here, and invitations to games.<//>`
+    ? html`<${EmptyState} title="No messages">What the people who look after this platform write to you stands here, with invitations to games and news of their owners.<//>`
     : html`<${Stack}>${messages.map(
         ({ subject, text, at }) => html`<${Card} title=${subject} description=${html`<${Timestamp} at=${at} />`}>
           <p class="message"><bdi>${text}</bdi></p>

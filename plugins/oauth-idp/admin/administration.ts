@@ -9,6 +9,7 @@ import type { Role } from '../../../core/http/auth.ts'
 import { cutPage, mustBeCursor, type PageQuery } from '../../../core/http/pagination.ts'
 import { LastAdmin } from '../errors.ts'
 import type { AccountDeletion } from '../players/account-deletion.ts'
+import type { AccountEmails } from '../players/account-emails.ts'
 import { lockAccount, lockAdmins } from '../players/caller-check.ts'
 import { PlayerRow } from '../players/entities.ts'
 import type { OneTimeTokens } from '../players/one-time-tokens.ts'
@@ -28,6 +29,7 @@ interface AdministrationContext {
 /** Services that accounts and invitations require in addition. A shell command has neither. */
 interface AdministrationParts {
   tokens: OneTimeTokens
+  emails: AccountEmails
   deletion: AccountDeletion
 }
 
@@ -57,6 +59,19 @@ type Trusting = (em: SqlEntityManager, playerId: string, by: Actor) => Promise<(
 const INVITATION_DAYS = 14
 const SERVER = { kind: 'server', id: '' } as const
 
+/** Narrows the list of players. */
+export interface PlayerFilter {
+  role?: Role | undefined
+  state?: 'disabled' | 'trusted' | 'guest' | undefined
+}
+
+const WITH_ROLE = {
+  admin: { isAdmin: true },
+  moderator: { isAdmin: false, moderator: true },
+  player: { isAdmin: false, moderator: false, guest: false },
+} satisfies Record<Role, object>
+const WITH_STATE = { disabled: { disabled: true }, trusted: { trusted: true }, guest: { guest: true } }
+
 type Changes = Partial<Pick<PlayerRow, 'disabled' | 'disabledCause' | 'isAdmin' | 'moderator' | 'trusted'>>
 
 interface Disabling {
@@ -85,7 +100,7 @@ export class Administration {
   }
 
   /** Lists players, the newest first. @param q part of a name, address or id */
-  async list({ q = '', limit, cursor }: PageQuery & { q?: string | undefined }) {
+  async list({ q = '', role, state, limit, cursor }: PageQuery & PlayerFilter & { q?: string | undefined }) {
     const pattern = `%${q
       .normalize('NFC')
       .trim()
@@ -97,6 +112,8 @@ export class Administration {
       .createQueryBuilder(PlayerRow)
       .orderBy({ id: 'desc' })
       .limit(limit + 1)
+    if (role !== undefined) query.andWhere(WITH_ROLE[role])
+    if (state !== undefined) query.andWhere(WITH_STATE[state])
     const before = mustBeCursor('ply', cursor)
     if (before) query.andWhere({ id: { $lt: before } })
     if (q.trim())
@@ -152,6 +169,8 @@ export class Administration {
     const changes = { disabled, disabledCause: disabled ? cause : null }
     await this.#changeIn(em, id, changes, { by, action, reason: reason ?? null })
     if (disabled) await this.#context.players.endAccess(em, id)
+    // A decision about reports tells the owner later, since it can be undone until then.
+    if (disabled && cause === 'staff') await this.#context.emails.enqueue(em, { kind: 'disabled', playerId: id })
     if (withContent) for (const follow of this.#followers) announcements.push(await follow(em, id, disabled))
     return async () => {
       await this.#context.events.emit('player.changed', { playerId: id })

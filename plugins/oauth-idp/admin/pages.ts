@@ -1,6 +1,7 @@
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import type { Actor } from '../../../core/data/audit.ts'
+import { REASON_LENGTH } from '../../../core/data/staff/suspensions.ts'
 import { invalidField } from '../../../core/errors.ts'
 import { actorOf, adminPage, callerOf, staffPage } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
@@ -19,6 +20,12 @@ const Deletion = Type.Object(
 )
 const Done = Type.Object({ done: Type.Optional(Type.String()) })
 
+const RoleBody = Type.Object({
+  role: Type.Union([Type.Literal('player'), Type.Literal('moderator'), Type.Literal('admin')]),
+})
+
+const PlayerState = Type.Union([Type.Literal('disabled'), Type.Literal('trusted'), Type.Literal('guest')])
+
 /** The messages after a step. The address contains only the name of the step. */
 const DONE: Record<string, string> = {
   disable: 'Shut out: every session and token has ended.',
@@ -31,11 +38,18 @@ const DONE: Record<string, string> = {
   withdraw: 'The invitation is withdrawn.',
 }
 
+interface DisablingFields {
+  withContent?: unknown
+  reason?: unknown
+}
+
 const CHANGED = 'an administrator changed a player'
 
 /** Pages on players and invitations, for administrators and moderators of the server. */
 export const adminPages: Routes = async (app) => {
-  const { administration, config } = app.identity
+  const { administration, config, deletion } = app.identity
+  /** What can't be taken back, or gives the server away. */
+  const recently = app.identity.recentSignIn('/admin/players/:id')
 
   app.get(
     '/admin/players',
@@ -44,14 +58,22 @@ export const adminPages: Routes = async (app) => {
       schema: {
         querystring: Type.Object({
           q: Type.Optional(Type.String({ maxLength: 200 })),
+          role: Type.Optional(RoleBody.properties.role),
+          state: Type.Optional(PlayerState),
           cursor: Type.Optional(Type.String({ maxLength: 40 })),
           done: Type.Optional(Type.String()),
         }),
       },
     },
     async (request, reply) => {
-      const { q, cursor } = request.query
-      const { players, nextCursor } = await administration.list({ q, limit: 50, ...(cursor ? { cursor } : {}) })
+      const { q, role, state, cursor } = request.query
+      const { players, nextCursor } = await administration.list({
+        q,
+        role,
+        state,
+        limit: 50,
+        ...(cursor ? { cursor } : {}),
+      })
       return page(request, reply, {
         title: 'Players',
         current: '/admin/players',
@@ -59,6 +81,7 @@ export const adminPages: Routes = async (app) => {
           players,
           nextCursor,
           q,
+          filter: { role, state },
           paged: cursor !== undefined,
           invites: config.signUp !== 'closed' && roleOf(request) === 'admin',
         }),
@@ -79,7 +102,9 @@ export const adminPages: Routes = async (app) => {
           player,
           isMe,
           viewerRole: roleOf(request),
-          sharedContent: await app.identity.deletion.sharedContentOf(player.id),
+          links: player.isGuest ? [] : app.identity.playerLinks,
+          sharedContent: await deletion.sharedContentOf(player.id),
+          losses: roleOf(request) === 'admin' ? await deletion.lossesOf(player.id) : '',
         }),
       })
     },
@@ -89,6 +114,7 @@ export const adminPages: Routes = async (app) => {
     '/admin/players/:id/delete',
     {
       ...adminPage,
+      preHandler: recently,
       schema: { params: Params, body: Deletion },
     },
     async (request, reply) => {
@@ -104,8 +130,13 @@ export const adminPages: Routes = async (app) => {
     },
   )
 
-  const steps: Record<string, (id: string, by: Actor, withContent: boolean) => Promise<void>> = {
-    disable: (id, by, withContent) => administration.setDisabled(id, true, { by, withContent }),
+  const steps: Record<string, (id: string, by: Actor, fields: DisablingFields) => Promise<void>> = {
+    disable: (id, by, { withContent, reason }) =>
+      administration.setDisabled(id, true, {
+        by,
+        withContent: withContent === 'on',
+        reason: typeof reason === 'string' ? reason.trim().slice(0, REASON_LENGTH) : undefined,
+      }),
     enable: (id, by) => administration.setDisabled(id, false, { by }),
     trust: (id, by) => administration.setTrusted(id, true, by),
     distrust: (id, by) => administration.setTrusted(id, false, by),
@@ -119,21 +150,16 @@ export const adminPages: Routes = async (app) => {
       const { id } = request.params
       if (step !== 'sign-out') mustBeAnother(request, id)
       mustBeBelow(request, await administration.find(id))
-      // The checkbox belongs to the form that disables a player. The other steps have no body.
-      const { withContent } = (request.body ?? {}) as { withContent?: unknown }
-      await take(id, actorOf(request), withContent === 'on')
+      // Only the form that disables a player has fields.
+      await take(id, actorOf(request), (request.body ?? {}) as DisablingFields)
       request.log.info({ step, subject: id, by: callerOf(request).playerId }, CHANGED)
       return reply.redirect(`/admin/players/${id}?done=${step}`, 303)
     })
   }
 
-  const RoleBody = Type.Object({
-    role: Type.Union([Type.Literal('player'), Type.Literal('moderator'), Type.Literal('admin')]),
-  })
-
   app.post(
     '/admin/players/:id/role',
-    { ...adminPage, schema: { params: Params, body: RoleBody } },
+    { ...adminPage, preHandler: recently, schema: { params: Params, body: RoleBody } },
     async (request, reply) => {
       const { id } = request.params
       mustBeAnother(request, id)

@@ -1,3 +1,4 @@
+import { REASON_LENGTH } from '../../../core/data/staff/suspensions.ts'
 import type { Role } from '../../../core/http/auth.ts'
 import {
   Avatar,
@@ -20,13 +21,25 @@ import { SharedContentFields } from '../players/shared-content-fields.ts'
 import type { ManagedPlayer } from './administration.ts'
 import { pathOf, State } from './players-page.ts'
 
+/** A page about a player, for the staff. */
+export interface PlayerLink {
+  label: string
+  order: number
+  /** The least role of the viewer; default: a moderator. */
+  role?: Role
+  href(playerId: string): string
+}
+
 interface PlayerPageProps {
+  links: readonly PlayerLink[]
   player: ManagedPlayer
   isMe: boolean
   /** The role of the viewer. */
   viewerRole: Role
   /** What others use as well, about which is decided before the account ends. */
   sharedContent: readonly SharedItem[]
+  /** What goes with the account, in sentences. */
+  losses: string
 }
 
 const ROLES = [
@@ -35,7 +48,7 @@ const ROLES = [
   { value: 'admin', label: 'Administrator' },
 ]
 
-export function PlayerPage({ player, isMe, viewerRole, sharedContent }: PlayerPageProps): View {
+export function PlayerPage({ player, isMe, viewerRole, links, sharedContent, losses }: PlayerPageProps): View {
   const { id, name, email, emailVerified, imageUrl, createdAt, disabled, trusted, role, isGuest } = player
   const administers = viewerRole === 'admin'
   const post = (step: string) => `/admin/players/${id}/${step}`
@@ -49,6 +62,13 @@ export function PlayerPage({ player, isMe, viewerRole, sharedContent }: PlayerPa
           { term: 'Player id', detail: html`<code>${id}</code>` },
           { term: 'Here since', detail: html`<${Timestamp} at=${createdAt} />` },
         ]} />
+        ${
+          links.length > 0 &&
+          html`<div class="row">${links
+            .filter((link) => administers || link.role !== 'admin')
+            .toSorted((one, other) => one.order - other.order)
+            .map(({ label, href }) => html`<${Button} small href=${href(id)}>${label}<//>`)}</div>`
+        }
       <//>
     <//>
     ${
@@ -61,13 +81,16 @@ export function PlayerPage({ player, isMe, viewerRole, sharedContent }: PlayerPa
           : html`
             <${Section} layout="side" title="Access" description="Takes effect at once, in games too.">
               <${Card}>
-                <div class="row">
-                  <form class="row" action=${post(disabled ? 'enable' : 'disable')} method="post">
-                    <${Button}>${disabled ? 'Let in again' : 'Disable'}<//>
-                    ${!disabled && html`<${Checkbox} name="withContent" label="Suspend their games, too" checked />`}
-                  </form>
-                  ${administers && html`<form action=${post('sign-out')} method="post"><${Button}>Sign out everywhere<//></form>`}
-                </div>
+                ${
+                  disabled
+                    ? html`<form action=${post('enable')} method="post"><${Button}>Let in again<//></form>`
+                    : html`<${Form} action=${post('disable')} submit="Disable" kind="plain">
+                        <${Field} label="Reason" name="reason" maxlength=${REASON_LENGTH} autocomplete="off"
+                          hint="They get it by mail, and read it when they try to sign in." />
+                        <${Checkbox} name="withContent" label="Suspend their games, too" checked />
+                      <//>`
+                }
+                ${administers && html`<form action=${post('sign-out')} method="post"><${Button}>Sign out everywhere<//></form>`}
               <//>
             <//>
             ${
@@ -90,6 +113,7 @@ export function PlayerPage({ player, isMe, viewerRole, sharedContent }: PlayerPa
               administers &&
               html`<${Section} layout="side" title="Delete" description="For good: the account, its sessions, tokens and picture.">
               <${Card}><${Confirm} label="Delete player" action=${post('delete')} submit=${`Delete ${name}`}>
+                ${losses && html`<p><strong>${losses}</strong></p>`}
                 <p>This can't be undone. To lock a player out and keep the account, disable it.</p>
                 <${SharedContentFields} items=${sharedContent} />
                 <${Field} label=${`Type ${id.slice(-6)}, the end of the player id, to confirm`} name="confirm" required autocomplete="off" mono />

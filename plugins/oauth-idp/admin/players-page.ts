@@ -12,24 +12,43 @@ import {
   Timestamp,
   type View,
 } from '../../../core/pages/index.ts'
-import type { ManagedPlayer } from './administration.ts'
+import type { ManagedPlayer, PlayerFilter } from './administration.ts'
 
 interface PlayersPageProps {
   players: ManagedPlayer[]
   nextCursor: string | null
   q: string | undefined
+  filter: PlayerFilter
   paged: boolean
   /** Whether the page links to the invitations. */
   invites: boolean
 }
 
-export function PlayersPage({ players, nextCursor, q, paged, invites }: PlayersPageProps): View {
-  const search = q ? `q=${encodeURIComponent(q)}&` : ''
+const FILTERS: { label: string; filter: PlayerFilter }[] = [
+  { label: 'All', filter: {} },
+  { label: 'Administrators', filter: { role: 'admin' } },
+  { label: 'Moderators', filter: { role: 'moderator' } },
+  { label: 'Trusted', filter: { state: 'trusted' } },
+  { label: 'Disabled', filter: { state: 'disabled' } },
+  { label: 'Guests', filter: { state: 'guest' } },
+]
+
+export function PlayersPage({ players, nextCursor, q, filter, paged, invites }: PlayersPageProps): View {
+  const listPath = ({ role, state }: PlayerFilter, cursor?: string) => {
+    const query = new URLSearchParams(
+      Object.entries({ q, role, state, cursor }).flatMap(([name, value]) => (value ? [[name, value]] : [])),
+    )
+    return `/admin/players${query.size > 0 ? `?${query}` : ''}`
+  }
   return html`
     <${PageHeader} title="Players" lede="All accounts and guests, newest first."
       actions=${invites && html`<${Button} href="/admin/invitations">Invitations<//>`} />
     <${Stack}>
       <${Search} action="/admin/players" label="Search by name, email or id" value=${q} />
+      <nav class="row" aria-label="Filter">${FILTERS.map(
+        ({ label, filter: each }) =>
+          html`<a href=${listPath(each)} aria-current=${each.role === filter.role && each.state === filter.state ? 'true' : undefined}>${label}</a>`,
+      )}</nav>
       <${Table} ...${{
         caption: 'Players',
         rows: players,
@@ -39,10 +58,10 @@ export function PlayersPage({ players, nextCursor, q, paged, invites }: PlayersP
           { label: 'Since', cell: (player: ManagedPlayer) => html`<${Timestamp} at=${player.createdAt} day />` },
           { label: 'State', cell: (player: ManagedPlayer) => html`<${State} player=${player} />` },
         ],
-        empty: html`<${EmptyState} title="Nobody found">No player has this in their name, address or id.<//>`,
+        empty: html`<${EmptyState} title="Nobody found">No player is like this, or has this in their name, address or id.<//>`,
       }} />
-      <${Pagination} label="Players" next=${nextCursor && `/admin/players?${search}cursor=${nextCursor}`}
-        first=${paged ? `/admin/players${q ? `?q=${encodeURIComponent(q)}` : ''}` : null} />
+      <${Pagination} label="Players" next=${nextCursor && listPath(filter, nextCursor)}
+        first=${paged ? listPath(filter) : null} />
     <//>`
 }
 

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../../../core/clock.ts'
 import { type Database, deleteInBatches, type Statements } from '../../../core/data/database.ts'
+import { inPages } from '../../../core/http/pagination.ts'
 import type { Players } from '../players/players.ts'
 import { fieldError } from '../players/profile.ts'
 
@@ -124,6 +125,19 @@ export class SignIns {
       after = last.id
       await nextTurn()
     }
+  }
+
+  /** Exports the days on which a player signed in to applications, in pages. */
+  async *export(playerId: string): AsyncGenerator<unknown[]> {
+    const pages = inPages<{ client_id: string; date: string; count: number }>((after, limit) =>
+      this.#db.query(
+        `select client_id, date, count from oauth_sign_ins where player_id = ?
+         ${after ? 'and (client_id, date) > (?, ?)' : ''} order by client_id, date limit ?`,
+        [playerId, ...(after ? [after.client_id, after.date] : []), limit],
+      ),
+    )
+    for await (const days of pages)
+      yield days.map(({ client_id: clientId, date, count }) => ({ clientId, date, count }))
   }
 
   /** Returns each day from `from` to `to` (UTC dates, both included) with its count. */

@@ -7,6 +7,7 @@ import { Conflict, InvalidRequest, NotFound } from '../../../core/errors.ts'
 import type { RateLimiter } from '../../../core/http/rate-limit.ts'
 import { InvalidCredentials } from '../errors.ts'
 import type { AccountEmails } from '../players/account-emails.ts'
+import { disabledError } from '../players/disabled-account.ts'
 import type { Known, Players } from '../players/players.ts'
 import { normaliseName } from '../players/profile.ts'
 import type { SignInMethods } from '../players/sign-in-methods.ts'
@@ -15,6 +16,7 @@ import { CHALLENGE_MS, PasskeyChallenges } from './challenges.ts'
 import { Passkey } from './entities.ts'
 
 interface PasskeysContext {
+  contact: string | null
   db: Database
   clock: Clock
   rateLimiter: RateLimiter
@@ -156,7 +158,7 @@ export class Passkeys {
    * Returns the owner of a passkey, with the epoch before its verification.
    *
    * @param browser the hash of the browser that asked for the options; null for one that is not known
-   * @throws InvalidCredentials, RateLimited
+   * @throws InvalidCredentials, AccountDisabled, RateLimited
    */
   async authenticate(
     response: AuthenticationResponseJSON,
@@ -167,7 +169,7 @@ export class Passkeys {
     const em = db.em()
     const passkey = typeof response.id === 'string' ? await em.findOne(Passkey, { id: response.id }) : null
     const player = passkey && (await players.find(passkey.playerId))
-    if (!player || player.disabled) throw new InvalidCredentials()
+    if (!player) throw new InvalidCredentials()
     const { id, counter, transports } = passkey
     let answered = ''
     const { verifyAuthenticationResponse } = await webauthn()
@@ -188,6 +190,7 @@ export class Passkeys {
     // Of two concurrent uses with the same counter, one is from a copy.
     const changes = { counter: storable(authenticationInfo.newCounter), lastUsedAt: clock.now(), rpId: this.#rpId }
     if (!(await markOnce(em, Passkey, { id, counter }, changes))) throw new InvalidCredentials()
+    if (player.disabled) throw await disabledError(this.#context, player.id)
     const { disabled: _, epoch, ...signedIn } = player
     return { player: signedIn, epoch }
   }

@@ -2,8 +2,10 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Database } from '../../../core/data/database.ts'
 import { NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
+import { inPages } from '../../../core/http/pagination.ts'
 import { runWithoutCaller } from '../../../core/observe/caller.ts'
 import type { Apps } from '../apps/apps.ts'
+import type { App } from '../apps/schemas.ts'
 import { LastAdmin } from '../errors.ts'
 import { scopeNames } from '../oauth/consents.ts'
 import { Consent } from '../oauth/entities.ts'
@@ -14,6 +16,7 @@ import type { Avatars } from './avatars.ts'
 import { lockAccount, lockAdmins } from './caller-check.ts'
 import { DataExport } from './data-export.ts'
 import { OneTimeToken, PlayerRow } from './entities.ts'
+import { describeLosses, type LossCounter } from './losses.ts'
 import type { Players } from './players.ts'
 import type { Decisions, Settlement, SharedContent, SharedItem } from './shared-content.ts'
 
@@ -42,6 +45,8 @@ export class AccountDeletion {
   readonly exporters = this.data.exporters
   /** The cleanups of a deleted account. Plugins add theirs. */
   readonly cleanups: Cleanup[] = []
+  /** What goes with an account, for the pages that end one. Plugins add theirs. */
+  readonly losses: LossCounter[] = []
   /** What others use as well. Plugins add theirs. */
   readonly shared: SharedContent[] = []
 
@@ -79,12 +84,20 @@ export class AccountDeletion {
         updatedAt,
       })),
     )
-    this.exporters.set('applications', async (id) => (await apps.list(id, { limit: 100 })).apps)
+    this.exporters.set('applications', (id) =>
+      inPages<App>(async (after, limit) => (await apps.list(id, { limit, ...(after && { cursor: after.id }) })).apps),
+    )
   }
 
   /** Returns what others use as well, about which the player decides. */
   async sharedContentOf(playerId: string): Promise<SharedItem[]> {
     return (await Promise.all(this.shared.map((shared) => shared.of(playerId)))).flat()
+  }
+
+  /** Says what goes with the account, in sentences for the page that ends it; empty for nothing. */
+  async lossesOf(playerId: string): Promise<string> {
+    const losses = await Promise.all(this.losses.map((count) => count(playerId)))
+    return describeLosses(losses.flatMap((each) => each ?? []))
   }
 
   /**

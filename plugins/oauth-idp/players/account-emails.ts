@@ -4,6 +4,7 @@ import type { Database } from '../../../core/data/database.ts'
 import type { JobContext, Jobs } from '../../../core/jobs/jobs.ts'
 import { type Mail, MailRefused, type Message } from '../../../drivers/mail/interface.ts'
 import { hashSecret } from '../secret-hash.ts'
+import { describeDisabled } from './disabled-account.ts'
 import { OneTimeToken } from './entities.ts'
 import type { OneTimeTokens } from './one-time-tokens.ts'
 import type { Players } from './players.ts'
@@ -14,6 +15,7 @@ export type AccountEmail =
   | { kind: 'reset'; nonce: string; email: string; wayBack?: WayBack | undefined }
   | { kind: 'sign-up' | 'verify' | 'new-email'; nonce: string }
   | { kind: 'address-changed'; playerId: string; to: string }
+  | { kind: 'disabled'; playerId: string }
   /** `what` signs the player in from now on. */
   | { kind: 'sign-in-added'; playerId: string; what: string }
   /** `portalUrl` is the prefix of the links in the text. The platform may move before the mail is sent. */
@@ -30,11 +32,13 @@ interface AccountEmailsContext {
   tokens: OneTimeTokens
   portalUrl: string
   siteName: string
+  contact: string | null
 }
 
 /** The page to which an email's link leads. */
 const PAGES = { 'sign-up': 'confirm', verify: 'verify-email', 'new-email': 'new-email' } as const
 
+const REFUSED = 'the mail server refused a message permanently'
 const JOB = 'oauth-idp/letter'
 /** The lifetime of a link. */
 export const LINK_MS = 3_600_000
@@ -64,7 +68,9 @@ export class AccountEmails {
       await this.#context.mail.send(message)
     } catch (error) {
       if (!(error instanceof MailRefused)) throw error
-      this.#context.log.warn({ err: error, kind: payload.kind }, 'the mail server refused a message permanently')
+      const known = 'playerId' in payload ? null : await this.#context.players.findByEmail(message.to)
+      const playerId = 'playerId' in payload ? payload.playerId : (known?.id ?? null)
+      this.#context.log.warn({ err: error, kind: payload.kind, playerId }, REFUSED)
     }
   }
 
@@ -72,6 +78,7 @@ export class AccountEmails {
     if (email.kind === 'reset') return this.#writeReset(email)
     if (email.kind === 'address-changed') return this.#writeAddressChanged(email)
     if (email.kind === 'sign-in-added') return this.#writeSignInAdded(email)
+    if (email.kind === 'disabled') return this.#writeDisabled(email)
     if (email.kind === 'letter') return Promise.resolve(this.#writeLetter(email))
     return email.kind === 'notice' ? this.#writeNotice(email) : this.#writeConfirmation(email)
   }
@@ -138,10 +145,28 @@ ${portalUrl}/settings/security
     }
   }
 
+  /** Tells the owner of a disabled account why they can't sign in. */
+  async #writeDisabled({ playerId }: { playerId: string }): Promise<Message | null> {
+    const { players, siteName } = this.#context
+    const player = await players.find(playerId)
+    if (!player?.email || !player.disabled) return null
+    return {
+      to: player.email,
+      subject: `Your account on ${siteName} is disabled`,
+      text: `Hello ${player.name},
+
+${await describeDisabled(this.#context, playerId)}
+
+Nobody can sign in to it, also with a new password. What belongs to it is kept.
+`,
+    }
+  }
+
   async #writeReset({ nonce, email, wayBack }: Extract<AccountEmail, { kind: 'reset' }>): Promise<Message | null> {
     const { db, players, tokens, siteName } = this.#context
     const player = await players.findByEmail(email)
-    if (!player?.email || player.disabled) return null
+    if (!player?.email) return null
+    if (player.disabled) return this.#writeDisabled({ playerId: player.id })
     const data = wayBack ? { wayBack } : null
     await tokens.issue(db.em(), 'reset', { nonce, playerId: player.id, email: player.email, data, lifeMs: LINK_MS })
     return {

@@ -43,6 +43,8 @@ interface SignInForm {
   guestName?: string
   guestProblem?: FormProblem
   done?: string | undefined
+  /** Whether somebody is signed in, for too long for what they want to do. */
+  again?: boolean
 }
 
 interface SignUpForm {
@@ -64,7 +66,8 @@ export const playerPages: Routes = async (app) => {
   app.get('/sign-in', { ...looks, schema: { querystring: PageQuery } }, async (request, reply) => {
     const returnTo = returnPath(request.query.returnTo, portal)
     if (isSignedIn(request) && request.query.prompt !== 'login') return reply.redirect(returnTo, 303)
-    return signInPage(reply, { returnTo, email: loginHintOf(returnTo), done: request.query.done })
+    const again = isSignedIn(request) && returnTo.startsWith('/admin/')
+    return signInPage(reply, { returnTo, email: loginHintOf(returnTo), done: request.query.done, again })
   })
 
   app.post(

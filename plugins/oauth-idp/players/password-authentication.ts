@@ -8,6 +8,7 @@ import type { Events } from '../../../core/events.ts'
 import type { RateLimiter } from '../../../core/http/rate-limit.ts'
 import { InvalidCredentials } from '../errors.ts'
 import { requireRecentSignIn } from '../sessions/recent-sign-in.ts'
+import { disabledError } from './disabled-account.ts'
 import { PlayerRow } from './entities.ts'
 import { acceptedPassword, type PasswordHasher } from './passwords.ts'
 import type { Known, Players } from './players.ts'
@@ -16,6 +17,7 @@ import type { Player } from './schemas.ts'
 
 interface PasswordContext {
   db: Database
+  contact: string | null
   clock: Clock
   events: Events
   rateLimiter: RateLimiter
@@ -45,11 +47,11 @@ export class PasswordAuthentication {
 
   /**
    * Finds the account of an email address and password. The answer, and the time it takes, are the same whether there
-   * is no such account, the password is wrong or the account is disabled.
+   * is no such account or the password is wrong. Only the right password learns that the account is disabled.
    *
    * @param address of the caller: attempts are counted by account and address
    * @returns the player, with the `epoch` read together with the password: later steps are valid only for that epoch
-   * @throws InvalidCredentials, RateLimited
+   * @throws InvalidCredentials, AccountDisabled, RateLimited
    */
   async authenticate({ email, password }: { email: string; password: string }, address: string): Promise<Known> {
     const { db, players, hasher, rateLimiter, signInAttemptsPerMinute } = this.#context
@@ -59,7 +61,8 @@ export class PasswordAuthentication {
 
     const row = await db.em().findOne(PlayerRow, { email: addressOrNothing(email) })
     const matches = await hasher.verify(password, row?.passwordHash ?? null, address)
-    if (!row || !matches || row.disabled) throw new InvalidCredentials()
+    if (!row || !matches) throw new InvalidCredentials()
+    if (row.disabled) throw await disabledError(this.#context, row.id)
     await this.#rehash(row, password, address)
     return { player: players.describe(row), epoch: row.epoch }
   }
@@ -112,17 +115,28 @@ export class PasswordAuthentication {
     }
   }
 
-  /** Sets a password without the old one, for the server's administrator. @throws NotFound, InvalidRequest */
-  async reset(email: string, password: string, by = PROGRAM): Promise<Player> {
+  /**
+   * Sets a password without the old one, for the server's administrator.
+   *
+   * @param also runs in the same transaction
+   * @throws NotFound, InvalidRequest
+   */
+  async reset(
+    email: string,
+    password: string,
+    by = PROGRAM,
+    also?: (em: SqlEntityManager, playerId: string) => Promise<void>,
+  ): Promise<Player> {
     const { db, players } = this.#context
     const row = await db.em().findOne(PlayerRow, { email: normaliseEmail(email) })
     if (!row) throw new NotFound('player')
     const player = players.describe(row)
     const { clock } = this.#context
     const target = { kind: 'player', id: player.id } as const
-    await this.#set(player, password, undefined, (em) =>
-      recordAction(em, clock, { by, action: 'player.password', target }),
-    )
+    await this.#set(player, password, undefined, async (em) => {
+      await recordAction(em, clock, { by, action: 'player.password', target })
+      await also?.(em, player.id)
+    })
     return player
   }
 

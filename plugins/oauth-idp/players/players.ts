@@ -257,14 +257,14 @@ export class Players {
     return this.insert(this.#context.db.em(), row)
   }
 
-  /** Creates an administrator, whether or not sign-up is open. */
-  async createAdmin(fields: NewPlayer, by = PROGRAM): Promise<Player> {
+  /** Creates an account for the server's administrator, whether or not sign-up is open. */
+  async createByHost(fields: NewPlayer, role: 'admin' | 'player', by = PROGRAM): Promise<Player> {
     const { db, clock } = this.#context
-    const row = await this.prepare({ ...fields, isAdmin: true }, PROGRAM.id)
+    const row = await this.prepare({ ...fields, isAdmin: role === 'admin' }, PROGRAM.id)
     return db.transaction(async (em) => {
       const player = await this.insert(em, row)
       const target = { kind: 'player', id: row.id } as const
-      await recordAction(em, clock, { by, action: 'player.create', target, after: { role: 'admin' } })
+      await recordAction(em, clock, { by, action: 'player.create', target, after: { role } })
       return player
     })
   }

@@ -8,12 +8,22 @@ import { Session } from '../sessions/entities.ts'
 import { UpstreamAccount } from '../upstream/entities.ts'
 import { PlayerRow } from './entities.ts'
 
+/** The sign-in methods that last, by the name under which they are counted. */
+export type RemovableMethod = 'passkeys' | 'providers' | 'tokens'
+export type RemovedMethods = Partial<Record<RemovableMethod, number>>
+
 /** A sign-in method other than the password. It runs inside transactions, so nothing else may be awaited. */
 export interface SignInMethod {
+  /** Counts what it removes under this name, if players know it as a thing of theirs. */
+  name?: RemovableMethod | undefined
   /** Returns the players who could sign in by this method. */
   openFor(em: SqlEntityManager, playerIds: string[]): Promise<string[]>
-  /** Removes it when an account passes to its rightful owner. The caller then emits `player.changed`. */
-  close(em: SqlEntityManager, playerId: string): Promise<unknown>
+  /**
+   * Removes it when an account passes to its rightful owner. The caller then emits `player.changed`.
+   *
+   * @returns the number of removed rows
+   */
+  close(em: SqlEntityManager, playerId: string): Promise<number>
 }
 
 /** The sign-in methods other than the password. Plugins add theirs. */
@@ -27,8 +37,8 @@ export class SignInMethods {
     this.#host = configured.host
     this.#providers = configured.providers
     this.#ways = [
-      holding(Passkey, () => ({})),
-      holding(UpstreamAccount, () => ({})),
+      holding(Passkey, () => ({}), 'passkeys'),
+      holding(UpstreamAccount, () => ({}), 'providers'),
       holding(Session, () => ({ expiresAt: { $gt: clock.now() } })),
       holding(RefreshToken, () => ({ expiresAt: { $gt: clock.now() }, usedAt: null })),
     ]
@@ -38,9 +48,18 @@ export class SignInMethods {
     this.#ways.push(way)
   }
 
-  /** Removes all of them: somebody with earlier or concurrent access to the account may have added them. */
-  async close(em: SqlEntityManager, playerId: string): Promise<void> {
-    for (const way of this.#ways) await way.close(em, playerId)
+  /**
+   * Removes all of them: somebody with earlier or concurrent access to the account may have added them.
+   *
+   * @returns the numbers of those that were removed
+   */
+  async close(em: SqlEntityManager, playerId: string): Promise<RemovedMethods> {
+    const removed: RemovedMethods = {}
+    for (const { name, ...way } of this.#ways) {
+      const rows = await way.close(em, playerId)
+      if (name && rows > 0) removed[name] = (removed[name] ?? 0) + rows
+    }
+    return removed
   }
 
   /**
@@ -78,9 +97,10 @@ export class SignInMethods {
 }
 
 /** Creates a sign-in method from the rows of a table. `works` selects the rows that are still valid. */
-function holding(entity: new () => { playerId: string }, works: () => object): SignInMethod {
+function holding(entity: new () => { playerId: string }, works: () => object, name?: RemovableMethod): SignInMethod {
   const table = entity as typeof Passkey
   return {
+    name,
     openFor: async (em, playerIds) => {
       const rows = await em.find(table, { playerId: { $in: playerIds }, ...works() }, { fields: ['playerId'] })
       return rows.map(({ playerId }) => playerId)

@@ -31,6 +31,8 @@ const FirstHost = (): View => html`
   <${Notice} title="Is this server yours?">Open the set-up link that it printed at its start, to become its administrator. This form creates a player’s account.<//>`
 
 interface SignInProps extends AccountFormProps {
+  /** Whether somebody is signed in, for too long for what they want to do. */
+  again?: boolean
   providers: ProviderChoice[]
   /** Whether browsers support passkeys at this portal. */
   passkeys: boolean
@@ -56,7 +58,9 @@ export const SignInPage = (props: SignInProps): View => {
         <p class="lede">${
           connects(returnTo)
             ? 'You have an account here with this email address. Sign in to it as before; then you can connect the other one.'
-            : reason(returnTo, `Sign in to ${siteName}.`)
+            : props.again
+              ? 'This step needs a sign-in of the last ten minutes. Sign in again, and you come back to it.'
+              : reason(returnTo, `Sign in to ${siteName}.`)
         }</p>
       </header>
       ${awaitsHost && html`<${FirstHost} />`}
@@ -129,8 +133,8 @@ export function SignUpPage(props: SignUpProps): View {
     return html`
       <div class="stack">
         <header class="page-header">
-          <h1>By invitation</h1>
-          <p class="lede">Accounts on ${siteName} are created by its administrator. Ask for one.</p>
+          <h1>${props.invites ? 'By invitation' : 'No new accounts'}</h1>
+          <p class="lede">${props.invites ? `Accounts on ${siteName} are created by invitation. Ask for one.` : 'This server takes no new accounts.'}</p>
         </header>
         ${awaitsHost && html`<${FirstHost} />`}
         ${

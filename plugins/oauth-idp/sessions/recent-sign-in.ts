@@ -1,6 +1,8 @@
+import type { preHandlerAsyncHookHandler } from 'fastify'
 import type { Clock } from '../../../core/clock.ts'
 import type { Database } from '../../../core/data/database.ts'
 import { Forbidden } from '../../../core/errors.ts'
+import { callerOf } from '../../../core/http/auth.ts'
 import { Session } from './entities.ts'
 
 /** The maximum age of a session that may change how its player signs in, where no password is asked for. */
@@ -26,3 +28,18 @@ export async function isRecentSignIn(
   const session = await db.em().findOne(Session, { id: sessionId }, { fields: ['createdAt'] })
   return session !== null && session.createdAt.getTime() >= clock.now().getTime() - FRESH_MS
 }
+
+/**
+ * Returns the hook of a form that gives away more than a session which somebody may have left open should, such as all
+ * data of the server. Without a sign-in of the last ten minutes it leads to one, and then back to the form.
+ *
+ * @param wayBack the path of the page with the form; `:id` stands for the parameter
+ */
+export const recentSignInHook =
+  (context: { db: Database; clock: Clock }, wayBack: string): preHandlerAsyncHookHandler =>
+  async (request, reply) => {
+    if (await isRecentSignIn(context, callerOf(request).credentialId)) return
+    const { id = '' } = request.params as { id?: string }
+    const query = new URLSearchParams({ prompt: 'login', returnTo: wayBack.replace(':id', encodeURIComponent(id)) })
+    return reply.redirect(`/sign-in?${query}`, 303)
+  }

@@ -34,9 +34,11 @@ interface AccountPageProps {
   hasPicture: boolean
   hasPassword: boolean
   minLength: number
-  canUpgrade: boolean
+  signUp: 'open' | 'invite' | 'closed'
   /** What others use as well, about which the player decides before the account ends. */
   sharedContent: readonly SharedItem[]
+  /** What goes with the account, in sentences. */
+  losses: string
   refused?: Refused | undefined
 }
 
@@ -70,12 +72,12 @@ export const AccountPage = (props: AccountPageProps): View => {
 
 type PartProps = AccountPageProps & { problem: FormProblem | undefined }
 
-const Upgrade = ({ canUpgrade, refused, player, minLength, problem }: PartProps): View => html`
+const Upgrade = ({ signUp, refused, player, minLength, problem }: PartProps): View => html`
   <${Section} layout="side" title="Create an account"
     description="You play as a guest. If this browser loses your session, the player is gone. An account keeps your name, your id and your progress.">
     <${Card}>
       ${
-        canUpgrade
+        signUp === 'open'
           ? html`<${Form} action="/settings/upgrade" submit="Create an account" error=${problem?.message}>
               <${Field} label="Name" name="name" id="upgrade-name" value=${refused?.form === 'upgrade' ? refused.name : player.name}
                 required maxlength=${60} autocomplete="nickname" error=${problem?.fields.name} />
@@ -83,7 +85,9 @@ const Upgrade = ({ canUpgrade, refused, player, minLength, problem }: PartProps)
                 hint="You sign in with it. Games don't see it unless you say so." error=${problem?.fields.email} />
               <${NewPasswordField} minLength=${minLength} error=${problem?.fields.password} />
             <//>`
-          : html`<p>Accounts here are made by invitation. Open the link you get in this browser, and it becomes this player's.</p>`
+          : signUp === 'closed'
+            ? html`<p>This server takes no new accounts.</p>`
+            : html`<p>Accounts here are made by invitation. Open the link you get in this browser, and it becomes this player's.</p>`
       }
     <//>
   <//>`
@@ -150,12 +154,13 @@ const FirstAddress = ({ refused, problem }: PartProps): View => html`
     <//>
   <//>`
 
-const Deletion = ({ player, hasPassword, sharedContent, problem }: PartProps): View => html`
+const Deletion = ({ player, hasPassword, sharedContent, losses, problem }: PartProps): View => html`
   <${Section} layout="side" title="Delete" description="For good, and at once. Download your data first.">
     <${Card}>
       ${problem?.message && html`<${Notice} tone="error">${problem.message}<//>`}
       <${Confirm} label=${player.isGuest ? 'Delete this guest' : 'Delete account'} action="/settings/delete" submit="Delete for good" open=${problem !== undefined}>
-        <p>This deletes your account, sessions, tokens and picture. Games keep data under your player id, without your name.</p>
+        <p>This deletes your account, sessions, tokens and picture.${losses && html` <strong>${losses}</strong>`}
+          Games of others keep results under your player id, without your name.</p>
         <${SharedContentFields} items=${sharedContent} errors=${problem?.fields} />
         ${
           hasPassword

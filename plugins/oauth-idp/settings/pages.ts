@@ -205,8 +205,9 @@ export const settingsPages: Routes = async (app) => {
         hasPicture: player.imageUrl.includes('?v='),
         hasPassword: await passwords.has(playerId),
         minLength: config.passwordMinLength,
-        canUpgrade: players.signUpIsOpen,
+        signUp: config.signUp,
         sharedContent: await deletion.sharedContentOf(playerId),
+        losses: await deletion.lossesOf(playerId),
         refused,
       }),
     })

@@ -4,6 +4,7 @@ import { Conflict, Forbidden, NotFound } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
 import { LinkUsed, SignUpClosed } from '../errors.ts'
 import type { AccountEmails } from '../players/account-emails.ts'
+import { disabledError } from '../players/disabled-account.ts'
 import { mustNotBeBlocked } from '../players/email-domains.ts'
 import type { OneTimeTokens } from '../players/one-time-tokens.ts'
 import type { NewRow, Players } from '../players/players.ts'
@@ -14,6 +15,7 @@ import { UpstreamAccount } from './entities.ts'
 import type { Provider, ProviderChoice, UpstreamProfile } from './providers.ts'
 
 interface UpstreamContext {
+  contact: string | null
   db: Database
   clock: Clock
   players: Players
@@ -66,7 +68,7 @@ export class Upstream {
    *
    * @param currentId the player who is signed in already and wants to connect the account
    * @param returnTo where the sign-in began, for a question
-   * @throws Forbidden for a disabled player; SignUpClosed when it would create an account and may not
+   * @throws AccountDisabled; SignUpClosed when it would create an account and may not
    */
   async arrive(
     { name: provider }: Provider,
@@ -84,7 +86,8 @@ export class Upstream {
     }
     if (known) {
       const player = await players.find(known.playerId)
-      if (!player || player.disabled) throw new Forbidden('This account is disabled.')
+      if (!player) throw new NotFound('player')
+      if (player.disabled) throw await disabledError(this.#context, player.id)
       await em.nativeUpdate(UpstreamAccount, { provider, subject }, { lastUsedAt: clock.now() })
       return { playerId: player.id, epoch: player.epoch }
     }

@@ -267,3 +267,17 @@ t.test('a deploy that is announced while the game gets another owner is refused,
   t.match([await countsOf(platform, owner), await countsOf(platform, maker)], [{}, { deploys: Number }])
   await assertCountsHold(t, app)
 })
+
+t.test('offers and new owners are among the messages of those concerned', async (t) => {
+  const { owner, maker, other, path, offer } = await team(t)
+  const said = async (player: PlayerClient) => (await player.get('/settings/messages')).text
+  await offer()
+  t.match(await said(maker), /You are offered to own Duo[\s\S]*\/games\/duo\/team/)
+  t.equal((await maker.delete(path)).status, 204)
+  t.match(await said(owner), /Mae does not take Duo/)
+  await offer()
+  await maker.post(`${path}/accept`)
+  t.match(await said(maker), /You own Duo now/)
+  t.match(await said(owner), /Mae owns Duo now/)
+  t.match(await said(other), /No messages/)
+})

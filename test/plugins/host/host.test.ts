@@ -9,6 +9,7 @@ import { createLog } from '../../../core/observe/log.ts'
 import { LogTail } from '../../../core/observe/log-tail.ts'
 import { definePlugin } from '../../../core/plugin.ts'
 import { startPlatform } from '../../kit/platform.ts'
+import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
 import { until } from '../../kit/until.ts'
 
 t.test('the overview says what is wrong and why, to administrators only', async (t) => {
@@ -193,3 +194,16 @@ t.test('the host finds any game and suspends it with a reason, and undoes it wit
   t.match(await host.submit(undo ?? '', {}), { status: 303 })
   t.equal((await platform.app.games.get(game.id)).suspended, null)
 })
+
+t.test(
+  'on PostgreSQL the page of the storage names the command for a backup, and has no button',
+  needsPostgres,
+  async (t) => {
+    const url = await (await startPostgres()).database()
+    const config = { database: { driver: 'postgres', url }, secret: 'a secret of the cluster, long enough for it' }
+    const platform = await startPlatform(t, { config })
+    const { text } = await (await platform.admin()).get('/admin/storage')
+    t.notMatch(text, /Download a backup/)
+    t.match(text, /gameyard backup gameyard\.tar/)
+  },
+)

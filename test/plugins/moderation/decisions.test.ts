@@ -120,6 +120,48 @@ t.test('disabling the owner upholds all reports about their things, and comes ba
   t.same(await states(), ['open', 'open', 'open'])
 })
 
+t.test('an owner who is disabled by a decision gets the reason by mail', async (t) => {
+  const smtp = await startSmtp(t)
+  const { moderator, owner, reporter, game, report, tell } = await openModeration(t, { config: mailBy(smtp) })
+  await report(reporter, game.id)
+  const undone = await decide(moderator, game.id, 'disable', 'Spam, again.')
+  await undo(moderator, undone)
+  await tell(undone.body.id)
+  const made = await decide(moderator, game.id, 'disable', 'Spam, for the last time.')
+  await tell(made.body.id)
+  const mails = () => smtp.inbox.filter(({ to }) => to.includes(owner.account.email))
+  t.match(await until(() => mails()[0]), { subject: /is disabled/, text: /The reason: Spam, for the last time\./ })
+  t.equal(mails().length, 1, 'none of what was undone')
+})
+
+t.test('the owner is told of a suspension by hand that stands ten minutes later', async (t) => {
+  const { platform, admin, owner, game } = await openModeration(t)
+  const { moderation, db } = platform.app
+  const suspend = (reason: string) => admin.submit(`/admin/games/${game.id}/suspend`, { reason })
+  /** Does what the job does ten minutes later. */
+  const later = async () => {
+    const rows = await db.query<{ payload: string | object; due_at: number }>(
+      "select payload, due_at from background_jobs where name = 'moderation/tell-suspension'",
+    )
+    t.equal(rows.length, 1)
+    t.equal((rows[0]?.due_at ?? 0) - platform.clock.now().getTime(), 600_000)
+    await moderation.outcomes.tellSuspension(JSON.parse(String(rows[0]?.payload)))
+  }
+  await suspend('By mistake.')
+  await later()
+  t.equal((await moderation.messages.of(owner.id)).length, 1)
+  await db.execute('delete from staff_messages')
+  await admin.submit(`/admin/games/${game.id}/lift`, {})
+  await later()
+  t.same(await moderation.messages.of(owner.id), [], 'not of one that was lifted')
+  await suspend('Stolen.')
+  await suspend('Stolen pictures.')
+  await later()
+  const told = await moderation.messages.of(owner.id)
+  t.match(told, [{ subject: 'Pong is suspended', text: /^Stolen pictures\.[\s\S]*\/games\/pong\/overview/ }])
+  t.equal(told.length, 1)
+})
+
 t.test('a message to the owner waits ten minutes, and leaves the reports open', async (t) => {
   const { platform, moderator, owner, reporter, game, report, audited, states, tell } = await openModeration(t)
   await report(reporter, game.id)

@@ -22,11 +22,14 @@ t.test('account pages are accessible and fit, on a phone and a desk, by day and 
   const platform = await startPlatform(t, { only, listen: true, config: { auth } })
   const { portal } = platform
   const { identity } = platform.app
-  const admin = await identity.players.createAdmin({
-    name: 'Grace Hopper',
-    email: 'grace@example.org',
-    password: PASSWORD,
-  })
+  const admin = await identity.players.createByHost(
+    {
+      name: 'Grace Hopper',
+      email: 'grace@example.org',
+      password: PASSWORD,
+    },
+    'admin',
+  )
   for (const name of ['Ada Lovelace', 'Barbara Liskov', 'Radia Perlman', 'Karen Spärck Jones']) {
     await identity.players.create({
       name,

@@ -44,6 +44,18 @@ t.test('players are found by name, address and id, page by page', async (t) => {
   t.same(await found('_'), ['Bob_B'])
   t.same(await found("' or 1=1 --"), [])
   t.match((await admin.get('/admin/players?q=nobody')).text, /Nobody found/)
+  const like = async (filter: string) => {
+    const { text } = await admin.get(`/admin/players?${filter}`)
+    return ['Ada 100%', 'Bob_B', 'Gus', 'Admin'].filter((name) => text.includes(`">${name}</a>`))
+  }
+  await platform.app.identity.administration.setDisabled(ada.id, true)
+  t.same(await like('role=admin'), ['Admin'])
+  t.same(await like('role=moderator'), [])
+  t.same(await like('role=player'), ['Ada 100%', 'Bob_B'])
+  t.same(await like('state=disabled'), ['Ada 100%'])
+  t.same(await like('state=guest'), ['Gus'])
+  t.same(await like('state=guest&q=ada'), [])
+  t.equal((await admin.get('/admin/players?role=king')).status, 400)
 
   for (let number = 0; number < 55; number++) await platform.stranger.post('/api/auth/guest', { name: `G${number}` })
   const first = await admin.get('/admin/players?q=G')
@@ -70,7 +82,7 @@ t.test('who is disabled is out at once, everywhere, and can come back', async (t
   t.equal((await exchange(platform.stranger, app, waiting)).status, 400)
   const { email } = player.account
   const signIn = () => platform.stranger.post('/api/auth/sign-in', { email, password: PASSWORD })
-  t.equal((await signIn()).status, 401)
+  t.equal((await signIn()).status, 403)
 
   t.equal((await admin.submit(`/admin/players/${player.id}/enable`, {})).status, 303)
   t.equal((await signIn()).status, 200)

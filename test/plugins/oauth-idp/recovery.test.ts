@@ -216,6 +216,19 @@ t.test('with the log driver the link is in the log, and nothing else of it is', 
   t.notMatch(await dumpOf(platform), token)
 })
 
+t.test('the log names the player whose mail was refused for good', async (t) => {
+  const { log, lines } = captureLog()
+  const { url } = await startSmtp(t, { refuse: () => 550 })
+  const mail = { driver: 'smtp', url, from: 'yard@example.org' }
+  const platform = await startPlatform(t, { only, log, config: { mail } })
+  const player = await platform.signUp({ email: 'ada@example.org' })
+  const refused = (kind: string) => until(() => lines().find((line) => line.kind === kind))
+  await platform.stranger.submit('/reset-password', { email: 'ada@example.org' })
+  t.match(await refused('reset'), { playerId: player.id })
+  await platform.app.db.transaction((em) => platform.app.identity.writeTo(em, player.id, 'Hello', 'You.'))
+  t.match(await refused('notice'), { playerId: player.id })
+})
+
 t.test('no link can be read from the database, though its message waits there', async (t) => {
   const refusing = await startSmtp(t, { refuse: () => 450 })
   const mail = { driver: 'smtp', url: refusing.url, from: 'yard@example.org' }

@@ -58,7 +58,7 @@ t.test('a guessed link is none', async (t) => {
 t.test('the link ends when an administrator is made elsewhere', async (t) => {
   const platform = await startPlatform(t, { only })
   const { pathname } = new URL((await platform.app.identity.setupUrl()) as string)
-  await platform.app.identity.players.createAdmin(admin)
+  await platform.app.identity.players.createByHost(admin, 'admin')
   t.equal(await platform.app.identity.setupUrl(), null)
   t.equal((await platform.stranger.get(pathname)).status, 410)
   t.equal((await platform.stranger.submit(pathname, { ...admin, email: 'x@example.org' })).status, 410)

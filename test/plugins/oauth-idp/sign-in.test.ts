@@ -304,6 +304,12 @@ t.test('signing up can be closed', async (t) => {
   const page = await platform.stranger.get('/sign-up')
   t.equal(page.status, 403)
   t.notMatch(page.text, /type="password"/)
+  t.match(page.text, /This server takes no new accounts/)
+  t.notMatch(page.text, /invitation|Ask for one/i, 'nor asks for what is refused')
+  const made = await platform.app.identity.players.createByHost(account, 'player')
+  t.match(made, { role: 'player', isAdmin: false })
+  const { name: _, ...credentials } = account
+  t.equal((await platform.stranger.post('/api/auth/sign-in', credentials)).status, 200)
 })
 
 t.test('the pages work as plain forms', async (t) => {

@@ -95,7 +95,7 @@ t.test('an account without an address gets one and a password, and no longer nee
     const mail = { driver: 'smtp', url, from: 'Yard <yard@example.org>' }
     const { platform, through, person } = await start(t, { verifyEmail, guests: true }, { mail })
     const { players } = platform.app.identity
-    await players.createAdmin({ name: 'Bob', email: 'bob@example.org', password: PASSWORD })
+    await players.createByHost({ name: 'Bob', email: 'bob@example.org', password: PASSWORD }, 'admin')
     person.current = { sub: 'u9', name: 'Ada', email: 'bob@example.org', email_verified: false }
     const ada = new Client(platform.app)
     await through(ada)
@@ -338,8 +338,11 @@ t.test('who is disabled is not let in', async (t) => {
   const browser = new Client(platform.app)
   await through(browser)
   const { id } = (await browser.get('/api/auth/session')).body.user
-  await platform.app.identity.administration.setDisabled(id, true)
-  t.equal((await through(new Client(platform.app))).status, 403)
+  await platform.app.identity.administration.setDisabled(id, true, { reason: 'Spam.' })
+  t.match(await through(new Client(platform.app)), {
+    status: 403,
+    text: /This account is disabled\. The reason: Spam\./,
+  })
 })
 
 t.test('a provider that is away stops neither the start nor the next try', async (t) => {
