@@ -84,6 +84,8 @@ t.test('a response with the header comes from a route that says so', async (t) =
   const platform = await startPlatform(t)
   for (const entry of platform.app.routeTable.entries) {
     if (entry.cors || entry.method === 'OPTIONS' || entry.url.includes(':') || entry.url.includes('*')) continue
+    // A stream that anybody may open has no end.
+    if (entry.url === '/live/jam' && entry.method === 'GET') continue
     const { headers } = await platform.stranger.request(entry.method, entry.url, undefined, {
       headers: { origin: 'https://game.example' },
     })
