@@ -170,7 +170,7 @@ export default [
   },
   {
     name: 'a range of a ZIP lacks its last part',
-    in: 'plugins/assets',
+    in: 'core/data/zip',
     find: 'if (part.start > end) return',
     replace: 'if (part.start >= end) return',
     tests: ['plugins/assets/zip'],

@@ -1,6 +1,7 @@
 // The data export has every table with the id of a player, or says here why it has not.
 import t from 'tap'
-import { startPlatform } from '../kit/platform.ts'
+import { PASSWORD, startPlatform } from '../kit/platform.ts'
+import { needsPostgres, startPostgres } from '../kit/postgres.ts'
 
 /** The exporter of each table. */
 const EXPORTED: Record<string, string> = {
@@ -92,4 +93,26 @@ t.test('every table with the id of a player is in the data export, or has a reas
   t.same([...Object.keys(EXPORTED), ...Object.keys(LEFT_OUT)].toSorted(), personal.toSorted())
   const named = new Set([...Object.values(EXPORTED), 'activity'])
   t.same([...named].toSorted(), [...identity.deletion.exporters.keys()].toSorted(), 'each exporter has a table')
+})
+
+t.test('PostgreSQL exports the same', needsPostgres, async (t) => {
+  const url = await (await startPostgres()).database()
+  const config = { database: { driver: 'postgres', url }, secret: 'a secret of the cluster, long enough for it' }
+  const platform = await startPlatform(t, { config })
+  const player = await platform.signUp()
+  const { app } = platform
+  await platform.game(player, { title: 'Pong' })
+  await app.credits.grant(player.id, 5, { kind: 'grant', description: 'A gift', key: 'gift' })
+  const sql = 'insert into oauth_sign_ins (client_id, date, player_id, count) values (?, ?, ?, 1)'
+  for (let day = 1; day <= 101; day++)
+    await app.db.execute(sql, ['client', `day ${String(day).padStart(3, '0')}`, player.id])
+  const { status, body } = await player.get('/settings/export')
+  t.equal(status, 200)
+  t.same(Object.keys(body).slice(1), [...app.identity.deletion.exporters.keys()])
+  t.equal(body.signIns.length, 101)
+  t.match(body.creditLedger.at(-1), { description: 'Welcome' }, 'to the first')
+  t.match(await app.identity.deletion.lossesOf(player.id), /^1 game and \d+ credits go, too\.$/)
+  await app.identity.administration.setDisabled(player.id, true, { reason: 'Spam.' })
+  const signIn = await platform.stranger.post('/api/auth/sign-in', { email: player.account.email, password: PASSWORD })
+  t.match(signIn, { status: 403, body: { error: { message: /The reason: Spam\./ } } })
 })

@@ -105,7 +105,8 @@ export class RoomSandbox {
   #measuredSince = 0
   /** The processor time at the first question in this visit; null before it. */
   #visitSince: number | null = null
-  #isVisitOver = false
+  /** Set once a call has taken too long. A promise may have swallowed the exception with which QuickJS ends it. */
+  #late: Failure | null = null
   /** The events that run now: JSON values, separated by commas. */
   #events = ''
 
@@ -237,7 +238,12 @@ export class RoomSandbox {
     const result = this.#memory.call(this.#context, this.#dispatch, `[${events}]`, given)
     given?.dispose()
     if (typeof result !== 'string') throw this.#failure(result)
+    this.#mustBeInTime()
     return result
+  }
+
+  #mustBeInTime(): void {
+    if (this.#late) throw new ScriptFailed(this.#late)
   }
 
   /** Evaluates the module, and returns its exports. */
@@ -271,7 +277,8 @@ export class RoomSandbox {
       if (done.error) throw this.#failure(done.error)
       done.dispose()
       // A chain of short reactions may never reach the interrupt.
-      if (this.#isLate()) throw new ScriptFailed(this.#tooLate(''))
+      this.#isLate()
+      this.#mustBeInTime()
     }
   }
 
@@ -289,7 +296,7 @@ export class RoomSandbox {
     const { callMs } = this.#limits
     this.#visitSince ??= now
     if (now - this.#visitSince > callMs * CALLS_IN_VISIT) {
-      this.#isVisitOver = true
+      this.#late ??= this.#tooLate('Calls that came together', callMs * CALLS_IN_VISIT)
       return true
     }
     const calls = this.#number('calls')
@@ -298,15 +305,13 @@ export class RoomSandbox {
       this.#measuredSince = now
       return false
     }
-    return now - this.#measuredSince > callMs
+    if (now - this.#measuredSince <= callMs) return false
+    this.#late ??= this.#tooLate('A call of the script', callMs)
+    return true
   }
 
-  #tooLate(stack: string): Failure {
-    const { callMs } = this.#limits
-    const [what, ms] = this.#isVisitOver
-      ? ['Calls that came together', callMs * CALLS_IN_VISIT]
-      : ['A call of the script', callMs]
-    return { reason: 'time', text: `${what} took more than ${ms} ms, ${this.#place()}.`, stack }
+  #tooLate(what: string, ms: number): Failure {
+    return { reason: 'time', text: `${what} took more than ${ms} ms, ${this.#place()}.` }
   }
 
   /** Says in which handler the script is. */
@@ -332,8 +337,7 @@ export class RoomSandbox {
     const [name, message, stack] = [part('name'), part('message'), part('stack')]
     const thrown = context.typeof(error) === 'string' ? context.getString(error) : `${name}: ${message}`
     error.dispose()
-    if (name === 'InternalError' && message === 'interrupted')
-      return new ScriptFailed(this.#tooLate(stack.slice(0, 2000)))
+    if (this.#late) return new ScriptFailed({ ...this.#late, stack: stack.slice(0, 2000) })
     if (message === 'out of memory') {
       const text = `The room needs more than ${this.#limits.memoryBytes} bytes of memory, ${this.#place()}.`
       return new ScriptFailed({ reason: 'memory', text, stack: stack.slice(0, 2000) })
