@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Api } from '../clients/cli/api.ts'
 import type { Credentials } from '../clients/cli/credentials.ts'
@@ -23,7 +22,7 @@ export interface Client {
   terminal: Terminal
   credentials: Credentials
   /**
-   * The project of the folder that the command names; otherwise of the working directory or its nearest parent with a
+   * The project for the folder that the command names; otherwise of the working directory or its nearest parent with a
    * project.
    */
   project(): Promise<FoundProject | null>
@@ -67,9 +66,7 @@ export async function runClient(
 
   let found: Promise<FoundProject | null> | undefined
   const project = () => {
-    found ??= import('../clients/cli/project.ts').then(
-      async ({ findProject, projectIn }) => (folder && (await projectIn(resolve(cwd, folder)))) || findProject(cwd),
-    )
+    found ??= import('../clients/cli/project.ts').then(({ projectFor }) => projectFor(folder, cwd))
     return found
   }
   const surroundings = async () => ({ url, env, projectUrl: (await project())?.baseUrl })

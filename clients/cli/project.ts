@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join, resolve, sep } from 'node:path'
 import type { ProjectBoard } from './boards.ts'
 import { CliError, fileReason, usageError } from './errors.ts'
 import type { Features } from './games.ts'
@@ -41,6 +41,17 @@ export async function findProject(from: string): Promise<FoundProject | null> {
     const project = await projectIn(folder)
     if (project || dirname(folder) === folder) return project
   }
+}
+
+/**
+ * Finds the gameyard.json for a folder that a command names: that of the folder or, if it lies in the working directory,
+ * of its nearest parent; otherwise that of the working directory or its nearest parent.
+ */
+export async function projectFor(folder: string | undefined, cwd: string): Promise<FoundProject | null> {
+  if (folder === undefined) return findProject(cwd)
+  const path = resolve(cwd, folder)
+  if (path.startsWith(cwd + sep)) return findProject(path)
+  return (await projectIn(path)) ?? findProject(cwd)
 }
 
 /**

@@ -4,7 +4,7 @@ import type { JSONRPCMessage, JSONRPCRequest } from '@modelcontextprotocol/clien
 import type { Api } from '../api.ts'
 import { publish } from '../deploy/publish.ts'
 import { CliError } from '../errors.ts'
-import { findProject } from '../project.ts'
+import { projectFor } from '../project.ts'
 import type { Questions } from './elicitation.ts'
 
 export interface Surroundings {
@@ -85,7 +85,7 @@ export async function callFolderTool(
       }
     }
     await mustBeInside(path)
-    const found = await findProject(path)
+    const found = await projectFor(path, cwd)
     let decision: boolean | Record<string, unknown> = true
     const notes: string[] = []
     const note = (line: string) => void notes.push(line.replace(/ {2,}/, ': '))

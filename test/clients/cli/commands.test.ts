@@ -232,6 +232,16 @@ t.test('the gameyard.json of a parent folder publishes its own build only', asyn
   t.match(await deployBelow('dist', '--create'), { code: 0, stdout: /Live {2}Below/, stderr: /Wrote gameyard\.json/ })
   t.match(await deployBelow(), { code: 0, stdout: /Live {2}Below/ }, 'it has its own since')
   t.match((await ask('GET', `${parent.url}/`)).body, /Parent/)
+
+  // What the build's own gameyard.json says holds from the folder above, too: its game, and its script, which nobody may read.
+  writeFileSync(join(below, 'dist/room.js'), 'export const settings = { players: 2 }\nexport function join() {}\n')
+  const project = JSON.parse(readFileSync(join(below, 'gameyard.json'), 'utf8'))
+  writeFileSync(join(below, 'gameyard.json'), JSON.stringify({ ...project, folder: 'dist', room: 'dist/room.js' }))
+  const fromAbove = await json('deploy', join('below', 'dist'))
+  t.match(fromAbove, { game: { slug: 'below' } })
+  const script = await ask('GET', `${parent.url.replace('parent', 'below')}/room.js`)
+  t.equal(script.status, 404)
+  t.match((await ask('GET', `${parent.url}/`)).body, /Parent/)
 })
 
 t.test('a preview is looked at first, and published afterwards', async (t) => {

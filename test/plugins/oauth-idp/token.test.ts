@@ -264,7 +264,10 @@ t.test('codes, tokens and sessions die with what they rest on', async (t) => {
   t.equal((await player.get('/api/auth/session')).body.signedIn, false)
   t.equal((await program.get('/api/cli/whoami')).status, 401)
   const signIn = { email: 'ada@example.org', password: 'another yard battery' }
-  t.equal((await player.post('/api/auth/sign-in', signIn)).status, 401)
+  t.match(await player.post('/api/auth/sign-in', signIn), {
+    status: 403,
+    body: { error: { code: 'account_disabled' } },
+  })
 
   await platform.app.db.em().nativeUpdate(PlayerRow, { id: player.id }, { disabled: false })
   await platform.app.events.emit('player.changed', { playerId: player.id })
