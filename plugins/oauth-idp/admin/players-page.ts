@@ -45,7 +45,7 @@ export function PlayersPage({ players, nextCursor, q, filter, paged, invites }: 
       actions=${invites && html`<${Button} href="/admin/invitations">Invitations<//>`} />
     <${Stack}>
       <${Search} action="/admin/players" label="Search by name, email or id" value=${q} />
-      <nav class="row" aria-label="Filter">${FILTERS.map(
+      <nav class="tags" aria-label="Filter">${FILTERS.map(
         ({ label, filter: each }) =>
           html`<a href=${listPath(each)} aria-current=${each.role === filter.role && each.state === filter.state ? 'true' : undefined}>${label}</a>`,
       )}</nav>
