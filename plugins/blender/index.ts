@@ -6,12 +6,12 @@ import type {} from '../assets/index.ts'
 import type {} from '../games/index.ts'
 import { GenerationRow, JobRow, JobText, Turn, WorkerRow } from './entities.ts'
 import { ADVANCE, ATTEMPTS, type GeneratedAssets } from './generations/generations.ts'
+import { registerJobData } from './job-data.ts'
 import type { BlenderJobs } from './jobs/jobs.ts'
 import { migration } from './migrations/2026_11_21_blender_jobs.ts'
 import { gameOfJobMigration } from './migrations/2026_11_28_game_of_job.ts'
 import { gamePages, jobsOf } from './pages/game-jobs.ts'
 import { pages } from './pages/routes.ts'
-import { registerRetention } from './retention.ts'
 import { routes } from './routes.ts'
 import { BlenderLimits } from './schemas.ts'
 import { createServices } from './services.ts'
@@ -41,7 +41,7 @@ export default definePlugin(
       maxAttempts: ATTEMPTS,
     })
     app.jobs.every(LEASES, 10, () => worker.recover())
-    registerRetention(app, limits.blenderKeepDays)
+    registerJobData(app, limits.blenderKeepDays)
     app.games.dashboard.tabs.push({ label: 'Blender', order: 27, href: jobsOf })
     app.site.navigation.push({ label: 'Blender', href: '/blender', place: 'make', order: 40, key: 'b' })
     await app.register(routes)

@@ -2,16 +2,16 @@ import { LockMode } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import { UnderReview } from '../../core/data/staff/suspensions.ts'
 import { InvalidRequest, NotFound } from '../../core/errors.ts'
-import { GameActivityRow } from './activity/entities.ts'
 import { recordActivity } from './activity/record.ts'
 import { openPort, reopenPort } from './addresses/ports.ts'
 import { reclaimSlug } from './addresses/slugs.ts'
-import { GameDay, GameFeature, GamePresence, GameRow, GameSlug, GameTerm, GameVisitor } from './entities.ts'
+import { type GameDay, GameRow, GameSlug } from './entities.ts'
 import { SlugTaken } from './errors.ts'
 import type { GameLookup, GamesParts } from './game-lookup.ts'
 import { releaseMedia } from './media/stored-bytes.ts'
-import { GameInvitation, GameMember, GameTransfer } from './members/entities.ts'
+import { GameTransfer } from './members/entities.ts'
 import type { Game } from './schemas.ts'
+import { entities } from './tables.ts'
 
 export const RESTORABLE_MS = 30 * 24 * 3_600_000
 /**
@@ -211,14 +211,4 @@ export class GameDeletion {
 }
 
 /** What is stored about a game in this plugin, besides its row, its addresses and its files. */
-const DATA = [
-  GameTerm,
-  GameFeature,
-  GameDay,
-  GameVisitor,
-  GamePresence,
-  GameActivityRow,
-  GameMember,
-  GameInvitation,
-  GameTransfer,
-]
+const DATA = entities.filter((entity) => entity !== GameRow && entity !== GameSlug)

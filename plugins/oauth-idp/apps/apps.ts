@@ -5,7 +5,7 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Database } from '../../../core/data/database.ts'
 import { NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
-import { cutPage, inPages, mustBeCursor, type PageQuery } from '../../../core/http/pagination.ts'
+import { cutPage, mustBeCursor, type PageQuery } from '../../../core/http/pagination.ts'
 import { newId, randomText } from '../../../core/ids.ts'
 import { visibleText } from '../../../core/visible-text.ts'
 import { AppSuspended } from '../errors.ts'
@@ -201,15 +201,6 @@ export class Apps {
     const rows = await this.#context.db.em().find(OAuthAppRow, where, { orderBy: { id: 'desc' }, limit: limit + 1 })
     const { page, nextCursor } = cutPage(rows, limit)
     return { apps: await toApps(page, this.#hosted), nextCursor }
-  }
-
-  /** Exports the applications of a player in pages, the oldest first. */
-  async *export(ownerId: string): AsyncGenerator<App[]> {
-    const options = { orderBy: { id: 'asc' }, disableIdentityMap: true } as const
-    const pages = inPages<OAuthAppRow>((after, limit) =>
-      this.#context.db.em().find(OAuthAppRow, { ownerId, id: { $gt: after?.id ?? '' } }, { ...options, limit }),
-    )
-    for await (const rows of pages) yield toApps(rows, this.#hosted)
   }
 
   /**

@@ -2,8 +2,10 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Database } from '../../../core/data/database.ts'
 import { NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
+import { inPages } from '../../../core/http/pagination.ts'
 import { runWithoutCaller } from '../../../core/observe/caller.ts'
 import type { Apps } from '../apps/apps.ts'
+import type { App } from '../apps/schemas.ts'
 import { LastAdmin } from '../errors.ts'
 import { scopeNames } from '../oauth/consents.ts'
 import { Consent } from '../oauth/entities.ts'
@@ -82,7 +84,9 @@ export class AccountDeletion {
         updatedAt,
       })),
     )
-    this.exporters.set('applications', (id) => apps.export(id))
+    this.exporters.set('applications', (id) =>
+      inPages<App>(async (after, limit) => (await apps.list(id, { limit, ...(after && { cursor: after.id }) })).apps),
+    )
   }
 
   /** Returns what others use as well, about which the player decides. */

@@ -4,8 +4,11 @@ import { exportGeneratedAssets, exportJobs } from './export-jobs.ts'
 import { REMOVE_FILES, Retention, SWEEP } from './jobs/retention.ts'
 import { STORED_KIND, storedJobs } from './jobs/stored-bytes.ts'
 
-/** Removes jobs after some days, on demand of their owner, and with the account or the game to which they belong. */
-export function registerRetention(app: FastifyInstance, keepDays: number): void {
+/**
+ * Has jobs counted in the quotas and exported, and removed after some days, on demand of their owner, and with the account
+ * or the game to which they belong.
+ */
+export function registerJobData(app: FastifyInstance, keepDays: number): void {
   const retention = new Retention(app, keepDays)
   app.jobs.handle<{ jobIds: string[] }>(REMOVE_FILES, ({ payload, signal }) =>
     retention.removeFiles(payload.jobIds, signal),
