@@ -2,6 +2,7 @@ import { LockMode } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import { UnderReview } from '../../core/data/staff/suspensions.ts'
 import { InvalidRequest, NotFound } from '../../core/errors.ts'
+import { deleteAppsOfGame } from '../oauth-idp/index.ts'
 import { recordActivity } from './activity/record.ts'
 import { openPort, reopenPort } from './addresses/ports.ts'
 import { reclaimSlug } from './addresses/slugs.ts'
@@ -190,7 +191,7 @@ export class GameDeletion {
    * @param signal when it aborts before that transaction, the next purge deletes the rest
    */
   async #clear(id: string, end: (em: SqlEntityManager) => Promise<unknown>, signal?: AbortSignal): Promise<void> {
-    const { db, identity, quotas } = this.#parts
+    const { db, clock, identity, quotas } = this.#parts
     for (const prepare of this.preparations) await prepare(id, signal)
     if (signal?.aborted) return
     const apps = await db.transaction(async (em) => {
@@ -202,7 +203,7 @@ export class GameDeletion {
       for (const clear of this.cleanups) await clear(em, id)
       await releaseMedia(em, quotas, id)
       await end(em)
-      return identity.apps.endGame(em, game)
+      return deleteAppsOfGame(em, clock, game)
     })
     if (apps === null) return
     for (const app of apps) await identity.apps.announce(app)

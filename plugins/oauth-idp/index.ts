@@ -11,6 +11,7 @@ import { entities } from './tables.ts'
 
 export { AccountRescue } from './admin/account-rescue.ts'
 export { Administration } from './admin/administration.ts'
+export { deleteAppsOfGame } from './apps/app-deletion.ts'
 export { transferAppsOfGame } from './apps/game-transfer.ts'
 export type { HostedOrigins } from './apps/record.ts'
 export { callbacksBelow, redirectUriOf } from './apps/redirect-uris.ts'

@@ -5,19 +5,18 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Database } from '../../../core/data/database.ts'
 import { NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
-import { cutPage, mustBeCursor, type PageQuery } from '../../../core/http/pagination.ts'
+import { cutPage, inPages, mustBeCursor, type PageQuery } from '../../../core/http/pagination.ts'
 import { newId, randomText } from '../../../core/ids.ts'
 import { visibleText } from '../../../core/visible-text.ts'
 import { AppSuspended } from '../errors.ts'
-import { Consent } from '../oauth/entities.ts'
 import { endGrants } from '../oauth/grants.ts'
 import type { SigningAlgorithm } from '../oauth/signing-keys.ts'
-import { PlayerRow } from '../players/entities.ts'
 import { fieldError } from '../players/profile.ts'
 import { hashSecret } from '../secret-hash.ts'
+import { deleteApp } from './app-deletion.ts'
 import { mustHaveRoomForApp } from './app-limit.ts'
 import { type ClientRow, clientOf, FIND_CLIENT, type OAuthClient, unstoredClient } from './client.ts'
-import { OAuthAppRow, SignInCount } from './entities.ts'
+import { OAuthAppRow } from './entities.ts'
 import { isMetadataUrl, metadataClientId } from './metadata-url.ts'
 import { type HostedGames, type HostedOrigins, type StoredApp, toApp, toApps } from './record.ts'
 import { callbacksBelow, checkRedirectUris, isRegistered, redirectUriOf, registeredUris } from './redirect-uris.ts'
@@ -203,6 +202,15 @@ export class Apps {
     return { apps: await toApps(page, this.#hosted), nextCursor }
   }
 
+  /** Reads all applications of a player in pages, by id, for the export of the player's data. */
+  export(ownerId: string): AsyncGenerator<App[], void> {
+    return inPages(async (after, limit) => {
+      const where = { ownerId, ...(after && { id: { $gt: after.id } }) }
+      const rows = await this.#context.db.em().find(OAuthAppRow, where, { orderBy: { id: 'asc' }, limit })
+      return toApps(rows, this.#hosted)
+    })
+  }
+
   /**
    * Changes some fields. A hosted game has its own address as its home page and, whether or not they are listed, the
    * redirect URIs of its own addresses; the others that are listed are registered by its owner.
@@ -301,36 +309,10 @@ export class Apps {
     const row = await this.#context.db.transaction(async (em) => {
       const row = await em.findOne(OAuthAppRow, { id, ownerId })
       if (!row) throw new NotFound('application')
-      await remove(em, row)
+      await deleteApp(em, row)
       return row
     })
     await this.announce(row)
-  }
-
-  /**
-   * Removes every application of a player whose account ends, in that transaction.
-   *
-   * @returns the values to pass to `announce` after the commit
-   */
-  async deleteAllOf(em: SqlEntityManager, ownerId: string): Promise<ChangedApp[]> {
-    const rows = await em.find(OAuthAppRow, { ownerId })
-    for (const row of rows) await remove(em, row)
-    return rows
-  }
-
-  /**
-   * Removes the application of a permanently deleted game, in the caller's transaction. Other applications that were
-   * linked to the game are unlinked, and removed if the account of the game's owner has ended.
-   *
-   * @param game `clientId` of its own application
-   * @returns the values to pass to `announce` after the commit
-   */
-  async endGame(em: SqlEntityManager, game: { id: string; clientId: string; ownerId: string }): Promise<ChangedApp[]> {
-    const rows = await em.find(OAuthAppRow, { $or: [{ clientId: game.clientId }, { gameId: game.id }] })
-    const ownerless = (await em.count(PlayerRow, { id: game.ownerId })) === 0
-    for (const row of rows) if (ownerless || row.clientId === game.clientId) await remove(em, row)
-    await em.nativeUpdate(OAuthAppRow, { gameId: game.id }, { gameId: null, updatedAt: this.#context.clock.now() })
-    return rows
   }
 
   /**
@@ -386,14 +368,6 @@ export class Apps {
   async announce({ clientId, gameId }: ChangedApp): Promise<void> {
     await this.#context.events.emit('app.changed', { clientId, gameId: gameId ?? null })
   }
-}
-
-/** Deletes an application with all its grants. */
-async function remove(em: SqlEntityManager, { id, clientId }: OAuthAppRow): Promise<void> {
-  await endGrants(em, { clientId })
-  await em.nativeDelete(Consent, { clientId })
-  await em.nativeDelete(SignInCount, { clientId })
-  await em.nativeDelete(OAuthAppRow, { id })
 }
 
 /** The secret contains only characters that no client library escapes in a Basic header. */

@@ -2,10 +2,9 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Database } from '../../../core/data/database.ts'
 import { NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
-import { inPages } from '../../../core/http/pagination.ts'
 import { runWithoutCaller } from '../../../core/observe/caller.ts'
+import { deleteAppsOfPlayer } from '../apps/app-deletion.ts'
 import type { Apps } from '../apps/apps.ts'
-import type { App } from '../apps/schemas.ts'
 import { LastAdmin } from '../errors.ts'
 import { scopeNames } from '../oauth/consents.ts'
 import { Consent } from '../oauth/entities.ts'
@@ -84,9 +83,7 @@ export class AccountDeletion {
         updatedAt,
       })),
     )
-    this.exporters.set('applications', (id) =>
-      inPages<App>(async (after, limit) => (await apps.list(id, { limit, ...(after && { cursor: after.id }) })).apps),
-    )
+    this.exporters.set('applications', (id) => apps.export(id))
   }
 
   /** Returns what others use as well, about which the player decides. */
@@ -125,7 +122,7 @@ export class AccountDeletion {
       }
       for (const clear of this.cleanups) await clear(em, playerId)
       if ((await em.nativeDelete(PlayerRow, { id: playerId })) === 0) throw new NotFound('player')
-      return { announcements, apps: await apps.deleteAllOf(em, playerId) }
+      return { announcements, apps: await deleteAppsOfPlayer(em, playerId) }
     }
     const ended = await db.transaction(remove, { alone: true })
     if (!ended) return
