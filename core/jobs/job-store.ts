@@ -70,6 +70,19 @@ export interface ClaimedJob {
 
 const LONGEST_BACKOFF_MS = 3_600_000
 
+/** A server that has run no periodic job for as long may have a wrong clock; see `JobStore.plan`. */
+const LONG_PAUSE_MS = 30 * 86_400_000
+/** The time that an administrator then has to notice it, and the shortest period of the jobs that wait as long. */
+const POSTPONED = { byMs: 86_400_000, fromPeriodMs: 3_600_000 }
+
+/** A pause after which periodic jobs wait. */
+export interface Pause {
+  /** The time at which a periodic job was due last. */
+  since: Date
+  /** The time until which those of an hour or more wait. */
+  until: Date
+}
+
 /** The state of a job after its last attempt: failed, unless the job was enqueued again meanwhile. */
 const GIVEN_UP = {
   state: raw<JobState>("case when rerun_at is null then 'failed' else 'queued' end"),
@@ -101,20 +114,33 @@ export class JobStore {
   /**
    * Inserts the rows of the periodic jobs, and moves the next run forward when a period has become shorter. All rows
    * are written in one commit, sorted by name, so that nodes that start at once lock them in the same order.
+   *
+   * After a pause of thirty days the jobs that delete what is old wait for a day: the server was off, or its clock is
+   * far ahead, and then they would delete what can't be had back. Times that such a clock left behind are corrected,
+   * too.
+   *
+   * @returns the pause; null if there was none
    */
-  async plan(periodic: readonly { name: string; everyMs: number }[]): Promise<void> {
-    if (periodic.length === 0) return
+  async plan(periodic: readonly { name: string; everyMs: number }[]): Promise<Pause | null> {
+    if (periodic.length === 0) return null
     const now = this.#clock.now()
-    await this.#db.transaction(async (em) => {
+    const inMs = (ms: number) => new Date(now.getTime() + ms)
+    return this.#db.transaction(async (em) => {
+      const since = await lastDue(
+        em,
+        periodic.map(({ name }) => name),
+      )
+      const until = since && since < inMs(-LONG_PAUSE_MS) ? inMs(POSTPONED.byMs) : null
       for (const { name, everyMs } of periodic.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
-        const dueAt = new Date(now.getTime() + everyMs)
         await em.execute(PLAN, [newId('bgj', now), name, PERIODIC_KEY, PLATFORM, 'null', now, now], 'run')
-        await em.nativeUpdate(
-          BackgroundJob,
-          { name, key: PERIODIC_KEY, state: 'queued', dueAt: { $gt: dueAt } },
-          { dueAt },
-        )
+        const row = { name, key: PERIODIC_KEY, state: 'queued' } as const
+        if (until && everyMs >= POSTPONED.fromPeriodMs) await em.nativeUpdate(BackgroundJob, row, { dueAt: until })
+        else {
+          const dueAt = inMs(everyMs)
+          await em.nativeUpdate(BackgroundJob, { ...row, dueAt: { $gt: dueAt } }, { dueAt })
+        }
       }
+      return since && until && { since, until }
     })
   }
 
@@ -209,6 +235,16 @@ export class JobStore {
     const turn = { state: 'queued', dueAt: new Date(attempt.startedAt.getTime() + everyMs), attempts: 0 } as const
     await this.#db.em().nativeUpdate(BackgroundJob, held(attempt), { ...turn, leaseId: null, error })
   }
+}
+
+/** Returns the latest time at which one of these periodic jobs was or is due; null before the first start. */
+async function lastDue(em: SqlEntityManager, names: string[]): Promise<Date | null> {
+  const [row] = await em.find(
+    BackgroundJob,
+    { key: PERIODIC_KEY, name: { $in: names } },
+    { orderBy: { dueAt: 'desc' }, limit: 1, fields: ['dueAt'], disableIdentityMap: true },
+  )
+  return row?.dueAt ?? null
 }
 
 /** The owners to ask for a due job, in this order: conditions on the column `owner`. */

@@ -7,7 +7,7 @@ import type { Database } from '../data/database.ts'
 import type { Events } from '../events.ts'
 import { noTracing, type Tracing } from '../observe/tracing.ts'
 import { PLATFORM } from './job-entities.ts'
-import { type Attempt, isLast, type JobOptions, type JobRule, JobStore, type NewJob } from './job-store.ts'
+import { type Attempt, isLast, type JobOptions, type JobRule, JobStore, type NewJob, type Pause } from './job-store.ts'
 
 export { BackgroundJob, jobMigrations, PLATFORM } from './job-entities.ts'
 export type { JobOptions, NewJob } from './job-store.ts'
@@ -148,7 +148,8 @@ export class Jobs {
   async start(): Promise<void> {
     this.#state = 'started'
     const periodic = [...this.#handlers].map(([name, { everyMs }]) => ({ name, everyMs: everyMs ?? 0 }))
-    await this.#rows.plan(periodic.filter(({ everyMs }) => everyMs > 0))
+    const pause = await this.#rows.plan(periodic.filter(({ everyMs }) => everyMs > 0))
+    if (pause) this.#log.warn(pause, longPause(pause, this.#clock))
     this.#pollLater()
   }
 
@@ -334,5 +335,11 @@ export class Jobs {
     }
   }
 }
+
+const longPause = ({ since, until }: Pause, clock: Clock) =>
+  `by the clock of this machine it is ${utc(clock.now())}, and the server last ran about ${utc(since)}. If the clock is ` +
+  `wrong, stop the server and set it by ${utc(until)}: from then on, what is older than its retention is deleted`
+
+const utc = (time: Date) => `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

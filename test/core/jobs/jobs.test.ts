@@ -485,6 +485,43 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       t.equal(await runsAfter(0), 3, 'a restart repeats no turn')
       t.equal(await runsAfter(20), 4, 'and a shorter period holds from then on')
     })
+
+    await t.test('after a long pause, which a wrong clock looks like, what deletes waits for a day', async (t) => {
+      const clock = manualClock()
+      const shared = await ground(t)
+      const ran: string[] = []
+      const start = async () => {
+        const node = await startNode(t, shared, { clock })
+        node.jobs.every('forget', 3600, async () => void ran.push('forget'))
+        node.jobs.every('watch', 60, async () => void ran.push('watch'))
+        await node.jobs.start()
+        await node.round()
+        await settled(node.rows, clock)
+        return node
+      }
+      const run = async () => {
+        ran.length = 0
+        const { jobs, lines } = await start()
+        await jobs.stop(timeLimit())
+        return {
+          ran: ran.toSorted(),
+          warned: lines().some(({ level, msg }) => level === 40 && /clock/.test(String(msg))),
+        }
+      }
+      t.same(await run(), { ran: ['forget', 'watch'], warned: false }, 'a first start')
+      clock.advance(29 * 86_400 * SECOND)
+      t.same(await run(), { ran: ['forget', 'watch'], warned: false }, 'a holiday')
+      clock.advance(3650 * 86_400 * SECOND)
+      t.same(await run(), { ran: ['watch'], warned: true }, 'ten years')
+      clock.advance(-3650 * 86_400 * SECOND)
+      t.same(await run(), { ran: [], warned: false }, 'the clock was corrected, so nothing is due')
+      clock.advance(3600 * SECOND)
+      t.same(await run(), { ran: ['forget', 'watch'], warned: false }, 'and an hour later it is')
+      clock.advance(60 * 86_400 * SECOND)
+      t.same(await run(), { ran: ['watch'], warned: true }, 'two months')
+      clock.advance(86_400 * SECOND)
+      t.same(await run(), { ran: ['forget', 'watch'], warned: false }, 'a day after them')
+    })
   })
 }
 
