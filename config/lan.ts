@@ -51,6 +51,8 @@ export function applyLan(
   // All visitors behind one router share one address, and thus one limit, until they sign in.
   fill(values, 'limits', 'requestsPerMinute', 6000)
   fill(values, 'limits', 'signUpsPerMinute', 300)
+  fill(values, 'limits', 'linksPerHour', 30)
+  fill(values, 'limits', 'registrationsPerHour', 100)
 }
 
 function chooseAddress(wanted: unknown, networks: Networks, error: Findings['error']): string | null {

@@ -1,5 +1,6 @@
 import { randomBytes, randomFillSync } from 'node:crypto'
 import { decodeTime, encodeTime, monotonicFactory } from 'ulid'
+import { plainLetters } from './plain-letters.ts'
 
 /** The id prefixes, which name the type of the object. */
 export type IdPrefix = 'ply' | 'gam' | 'app' | 'tok' | 'dep' | 'ast' | 'job' | 'gen' | 'led' | (string & {})
@@ -46,10 +47,7 @@ export const randomText = (bytes: number): string => randomBytes(bytes).toString
  * result may begin or end with a hyphen, or be empty; the caller cuts it to its own length.
  */
 export const slugWords = (title: string): string =>
-  title
-    .normalize('NFKD')
-    .replace(/\p{M}/gu, '')
-    .toLowerCase()
+  plainLetters(title)
     .replace(/['’]/g, '')
     .replace(/[^a-z0-9]+/g, '-')
 

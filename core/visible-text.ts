@@ -3,8 +3,8 @@ const INVISIBLE = String.raw`[[\p{Default_Ignorable_Code_Point}\u{1D159}]--[\u20
 /** Emoji of several characters, some of which are invisible on their own: a flag of tags, a picture, a keycap. */
 const EMOJI = String.raw`\u{1F3F4}[\u{E0020}-\u{E007E}]+\u{E007F}|\p{Extended_Pictographic}\uFE0F|[0-9#*]\uFE0F\u20E3`
 const EMOJI_OR_INVISIBLE = new RegExp(`(${EMOJI})|${INVISIBLE}`, 'gv')
-/** Blanks, the empty Braille pattern included. */
-const BLANKS = /[\s\u2800]+/gu
+/** Blanks, the empty Braille pattern included, and control characters, which terminals obey. */
+const BLANKS = /[\s\p{Cc}\u2800]+/gu
 /** Joiners with nothing on one of their sides to join, and the further ones of several. */
 const IDLE_JOINERS = /(?<=^|[\s\u2800\u200C\u200D])[\u200C\u200D]+|[\u200C\u200D]+(?=[\s\u2800]|$)/gu
 const VISIBLE = /[\p{L}\p{N}\p{P}\p{S}]/u

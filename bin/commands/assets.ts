@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { type Command, Option } from 'commander'
-import type { Api } from '../../clients/cli/api.ts'
 import type { Terminal } from '../../clients/cli/terminal.ts'
 import { type Client, type ClientOptions, collect, positive, runClient, withClientOptions } from '../client.ts'
 import type { Installation } from '../installation.ts'
+import { type Studio, studio } from '../studio.ts'
 
 const KINDS = ['model', 'pack', 'image', 'audio', 'animation']
 const PRESETS = ['idle', 'walk', 'run', 'jump', 'wave', 'dance', 'sit', 'death']
@@ -145,12 +145,6 @@ Examples:
       .argument('<asset>', 'slug or id')
       .action((asset, options) => run(options, (client) => change(client, asset, name)))
   }
-}
-
-/** Returns the API, and the origin that serves the assets. */
-async function studio(client: Client): Promise<{ api: Api; origin: string }> {
-  const [api, { studioUrl }] = await Promise.all([client.api(), import('../../clients/cli/studio-url.ts')])
-  return { api, origin: await studioUrl(api, client.env) }
 }
 
 const pathOf = (asset: string, rest = ''): string => `/api/assets/${encodeURIComponent(asset)}${rest}`
@@ -322,7 +316,7 @@ async function clipOf({
 
 async function fetchFile(
   client: Client,
-  { api, origin }: { api: Api; origin: string },
+  { api, origin }: Studio,
   path: string,
   {
     query,

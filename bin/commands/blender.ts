@@ -1,9 +1,10 @@
 import { type Command, Option } from 'commander'
-import type { Api } from '../../clients/cli/api.ts'
 import type { Generation, Job, Warning } from '../../clients/cli/blender.ts'
 import type { Saved } from '../../clients/cli/download.ts'
 import { type Client, type ClientOptions, collect, positive, runClient, withClientOptions } from '../client.ts'
 import type { Installation } from '../installation.ts'
+import { type Studio, studio } from '../studio.ts'
+import { health, starters, templates } from './blender-catalog.ts'
 
 interface Work extends ClientOptions {
   script?: string
@@ -71,6 +72,13 @@ Examples:
     .argument('<job>', 'its id, or the id of a generation from a prompt')
     .action((job, options) => run(options, (client) => watch(client, job)))
 
+  withClientOptions(blender.command('log'))
+    .summary('show what the script and Blender printed')
+    .description('Shows the output of a job whose run is over: the last 65,536 characters.')
+    .argument('<job>', 'its id, or that of a generation')
+    .addOption(new Option('--tail <lines>', 'only so many of the last lines').argParser(positive))
+    .action((job, options) => run(options, (client) => log(client, job, options)))
+
   withWork(blender.command('revise'))
     .summary('go on from a completed job')
     .description('Revises, renders, inspects or exports the result of a completed job, in a new job.')
@@ -107,16 +115,6 @@ Examples:
   withClientOptions(blender.command('health'))
     .summary('show whether Blender is there, and how busy')
     .action((options) => run(options, health))
-}
-
-interface Place {
-  api: Api
-  origin: string
-}
-
-async function studio(client: Client): Promise<Place> {
-  const [api, { studioUrl }] = await Promise.all([client.api(), import('../../clients/cli/studio-url.ts')])
-  return { api, origin: await studioUrl(api, client.env) }
 }
 
 async function workOf({ script, param }: Work): Promise<{ script?: string; parameters?: Record<string, unknown> }> {
@@ -157,7 +155,7 @@ async function create(client: Client, name: string, options: CreateOptions): Pro
 }
 
 /** Follows the creation of an asset to its end. @throws CliError unless the asset then exists */
-async function watchAsset(client: Client, { api, origin }: Place, id: string): Promise<void> {
+async function watchAsset(client: Client, { api, origin }: Studio, id: string): Promise<void> {
   const { terminal, signal } = client
   const { watchGeneration } = await import('../../clients/cli/blender.ts')
   const line = progressLine(client)
@@ -171,7 +169,7 @@ async function watchAsset(client: Client, { api, origin }: Place, id: string): P
     },
   }).finally(line.erase)
   if (generation.status !== 'completed')
-    throw await unfinished(generation.jobId ? `job ${generation.jobId}` : `generation ${id}`, generation)
+    throw await unfinished(client, generation.jobId ? `job ${generation.jobId}` : `generation ${id}`, generation, job)
   const warnings = job ? await warn(client, { api, origin }, job) : []
   terminal.result({ ...generation, job: job && { ...job, warnings } }, () =>
     [...(job ? [finished(job)] : []), `Next: gameyard assets get ${generation.assetId}`].join('\n'),
@@ -218,17 +216,17 @@ function progressLine({ terminal }: Client): { show(text: string): void; erase()
 const lineOf = (job: Job): string => `${job.name}: ${stateOf(job)}${job.stage ? `, ${job.stage}` : ''}`
 
 /** Follows a job to its end. @throws CliError unless the job completes */
-async function follow(client: Client, { api, origin }: Place, id: string): Promise<Job & { warnings: Warning[] }> {
+async function follow(client: Client, { api, origin }: Studio, id: string): Promise<Job & { warnings: Warning[] }> {
   const { watchJob } = await import('../../clients/cli/blender.ts')
   const line = progressLine(client)
   const told = (job: Job) => line.show(lineOf(job))
   const job = await watchJob(api, id, { origin, told, signal: client.signal }).finally(line.erase)
-  if (job.status !== 'completed') throw await unfinished(`job ${id}`, job)
+  if (job.status !== 'completed') throw await unfinished(client, `job ${id}`, job, job)
   return { ...job, warnings: await warn(client, { api, origin }, job) }
 }
 
 /** Fetches the warnings of a job, and writes them to stderr unless the output is JSON. */
-async function warn({ terminal }: Client, { api, origin }: Place, job: Job): Promise<Warning[]> {
+async function warn({ terminal }: Client, { api, origin }: Studio, job: Job): Promise<Warning[]> {
   const { warningsOf } = await import('../../clients/cli/blender.ts')
   const found = await warningsOf(api, job, origin)
   if (terminal.json) return found
@@ -240,8 +238,15 @@ async function warn({ terminal }: Client, { api, origin }: Place, job: Job): Pro
 
 const SHOWN_WARNINGS = 20
 
-async function unfinished(what: string, { status, error }: Pick<Job, 'status' | 'error'> | Generation): Promise<Error> {
+/** Writes the end of the job's log to stderr, and returns the error that ends the command. */
+async function unfinished(
+  { terminal }: Client,
+  what: string,
+  { status, error }: Pick<Job, 'status' | 'error'> | Generation,
+  job: Job | null,
+): Promise<Error> {
   const { CliError } = await import('../../clients/cli/errors.ts')
+  if (job?.log && !terminal.json) for (const line of job.log.trimEnd().split('\n')) terminal.note(`  ${line}`)
   const how = status === 'cancelled' ? 'was cancelled' : `failed: ${error?.message ?? 'no reason was given'}`
   return new CliError(`The ${what} ${how}`, {
     code: error?.code ?? status,
@@ -260,7 +265,7 @@ async function watch(client: Client, id: string): Promise<void> {
 }
 
 /** Returns the id of a job, also for the id of the generation that it works for. @throws CliError when it has none yet */
-async function jobIdOf({ api, origin }: Place, id: string): Promise<string> {
+async function jobIdOf({ api, origin }: Studio, id: string): Promise<string> {
   if (!id.startsWith('gen_')) return id
   const [{ GENERATIONS }, { CliError }] = await Promise.all([
     import('../../clients/cli/blender.ts'),
@@ -285,6 +290,20 @@ async function revise(client: Client, named: string, options: ReviseOptions): Pr
   }
   const job = await follow(client, place, queued.id)
   client.terminal.result(job, () => finished(job))
+}
+
+async function log(client: Client, named: string, { tail }: { tail?: number }): Promise<void> {
+  const [place, { JOBS }, { textOf }] = await Promise.all([
+    studio(client),
+    import('../../clients/cli/blender.ts'),
+    import('../../clients/cli/http.ts'),
+  ])
+  const path = `${JOBS}/${encodeURIComponent(await jobIdOf(place, named))}/log`
+  const text = await textOf(await place.api.ask('GET', path, { origin: place.origin, query: { tail } }))
+  client.terminal.result(
+    { log: text },
+    () => text.trimEnd() || 'There is no output: the run is not over, or printed nothing.',
+  )
 }
 
 async function cancel(client: Client, named: string): Promise<void> {
@@ -331,62 +350,4 @@ async function artifacts(
   const saved: Saved[] = []
   for (const artifact of listed) saved.push(await fetchOne(artifact.name, `${all}/`))
   terminal.result({ saved }, () => saved.map(({ file, bytes }) => `Saved ${file} (${formatBytes(bytes)})`).join('\n'))
-}
-
-interface Template {
-  id: string
-  title: string
-  description: string
-  parameters: { properties?: Record<string, unknown> }
-}
-
-async function templates(client: Client): Promise<void> {
-  const { terminal } = client
-  const { api, origin } = await studio(client)
-  const { templates: found } = await api.get<{ templates: Template[] }>('/api/blender/v1/templates', { origin })
-  terminal.result({ templates: found }, () =>
-    terminal.table(
-      ['TEMPLATE', 'PARAMETERS', 'WHAT IT IS'],
-      found.map(({ id, description, parameters }) => [
-        id,
-        Object.keys(parameters.properties ?? {}).join(' '),
-        description,
-      ]),
-    ),
-  )
-}
-
-async function starters(client: Client): Promise<void> {
-  const { terminal } = client
-  const { api, origin } = await studio(client)
-  const { starters: found } = await api.get<{ starters: { id: string; kind: string; title: string }[] }>(
-    '/api/blender/v1/library',
-    { origin },
-  )
-  terminal.result({ starters: found }, () =>
-    terminal.table(
-      ['STARTER', 'KIND', 'WHAT IT IS'],
-      found.map(({ id, kind, title }) => [id, kind, title]),
-    ),
-  )
-}
-
-interface Health {
-  executor: string
-  status: string
-  reason?: string
-  blenderVersion: string | null
-  capacity: number
-  active: number
-  queued: number
-}
-
-async function health(client: Client): Promise<void> {
-  const { api, origin } = await studio(client)
-  const found = await api.get<Health>('/api/blender/health', { origin })
-  client.terminal.result(found, () =>
-    found.status === 'ok'
-      ? `Blender ${found.blenderVersion} (${found.executor}): ${found.active} of ${found.capacity} running, ${found.queued} queued`
-      : `Blender is not available: ${found.reason ?? 'no reason was given'}`,
-  )
 }

@@ -13,6 +13,8 @@ export interface Job {
   queuePosition: number | null
   timing: { queuedAt: string; startedAt: string | null; finishedAt: string | null; runMs: number | null }
   error: { code: string; message: string } | null
+  /** The end of the output of a failed job. */
+  log?: string
   artifacts: { name: string; size: number }[]
   assetId: string | null
 }

@@ -32,7 +32,7 @@ export class Terminal {
 
   /** Writes the result: `data` as JSON, or the text for people. */
   result(data: unknown, text: () => string): void {
-    this.#streams.stdout.write(this.json ? `${JSON.stringify(data, null, 2)}\n` : `${text()}\n`)
+    this.#streams.stdout.write(this.json ? `${JSON.stringify(data, null, 2)}\n` : `${shown(text())}\n`)
   }
 
   /**
@@ -48,12 +48,12 @@ export class Terminal {
 
   /** Writes one of many results: `data` as JSON on one line, or the text for people. */
   entry(data: unknown, text: () => string): void {
-    this.#streams.stdout.write(`${this.json ? JSON.stringify(data) : text()}\n`)
+    this.#streams.stdout.write(`${this.json ? JSON.stringify(data) : shown(text())}\n`)
   }
 
   /** Writes one line of progress for people. */
   note(line: string): void {
-    this.#streams.stderr.write(`${line}\n`)
+    this.#streams.stderr.write(`${shown(line)}\n`)
   }
 
   /** Draws text that replaces itself, such as a progress bar. Call it only when `interactive` is true. */
@@ -85,6 +85,14 @@ export class Terminal {
     return [this.style('dim', line(headings)), ...rows.map(line)].join('\n')
   }
 }
+
+/**
+ * Replaces control characters, since titles and descriptions are other people's, and a terminal obeys them: it could be
+ * cleared, and the clipboard filled. Colours stay.
+ */
+const shown = (text: string): string =>
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it replaces
+  text.replace(/(\u001b\[[\d;]*m)|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, (_control, colour = '�') => colour)
 
 /** Returns the number of terminal columns of a text: East Asian wide characters and emoji take two. */
 export function displayWidth(text: string): number {

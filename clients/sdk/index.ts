@@ -131,6 +131,7 @@ export interface Client {
     submit: Bound<typeof blender.submitBlenderJob>
     get: Bound<typeof blender.getBlenderJob>
     list: Bound<typeof blender.listBlenderJobs>
+    log: Bound<typeof blender.getBlenderLog>
     cancel: Bound<typeof blender.cancelBlenderJob>
     act: Bound<typeof blender.actOnBlenderJob>
     artifacts: Bound<typeof blender.listBlenderArtifacts>
@@ -218,6 +219,7 @@ export function createClient(options: ClientOptions): Client {
       submit: bind(blender.submitBlenderJob),
       get: bind(blender.getBlenderJob),
       list: bind(blender.listBlenderJobs),
+      log: bind(blender.getBlenderLog),
       cancel: bind(blender.cancelBlenderJob),
       act: bind(blender.actOnBlenderJob),
       artifacts: bind(blender.listBlenderArtifacts),

@@ -1,3 +1,5 @@
+import { plainLetters } from '../plain-letters.ts'
+
 /** Maximum length of an indexed prefix. Longer words are compared by this prefix. */
 const LONGEST = 16
 
@@ -21,11 +23,12 @@ export function termsOfQuery(query: string): string[] {
 
 /**
  * Returns the search terms of a text. Every prefix of a word is a separate term, so that a search is a look-up by
- * equality. A range over text would follow a different order in every database and locale.
+ * equality. A range over text would follow a different order in every database and locale. "Łódź" is also found by
+ * "lodz", for people who lack its letters on the keyboard.
  */
 export function termsOfText(text: string): string[] {
   const terms = new Set<string>()
-  for (const word of wordsOf(text)) {
+  for (const word of [...wordsOf(text), ...wordsOf(plainLetters(text))]) {
     const letters = [...word].slice(0, LONGEST)
     letters.forEach((_, index) => void terms.add(letters.slice(0, index + 1).join('')))
   }

@@ -135,8 +135,8 @@ export function browserFileRoutes(
       '/_assets/:file',
       {
         // The files are public and the same for everyone. Games on other origins load scripts from here, verified by
-        // `integrity`.
-        config: { auth: 'none', cors: {} } as object,
+        // `integrity`. The first visit takes a dozen, and all visitors behind one router share a rate limit.
+        config: { auth: 'none', cors: {}, rateLimit: false } as object,
         ...(origin ? { constraints: { origin } } : {}),
         schema: { hide: true } as object,
       },

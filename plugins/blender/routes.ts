@@ -18,6 +18,7 @@ import {
   JobParams,
   JobQuery,
   jobBytes,
+  LogQuery,
   NewAction,
   NewGeneration,
   NewJob,
@@ -186,6 +187,29 @@ export const routes: Routes = async (app) => {
     },
     async (request, reply) =>
       app.eventStreams.send(reply, blender.stream(callerOf(request).playerId, request.params.id)),
+  )
+
+  app.get(
+    '/api/blender/v1/jobs/:id/log',
+    {
+      config: reads,
+      constraints,
+      schema: {
+        summary: 'The output of a job, once its run is over',
+        description: 'The last 65,536 characters of what Blender and the script printed; empty until then.',
+        tags,
+        produces: ['text/plain'],
+        params: JobParams,
+        querystring: LogQuery,
+        response: { 200: Type.String({ description: 'Lines of text.' }) },
+      },
+      serializerCompiler: () => (data) => String(data),
+    },
+    async (request, reply) => {
+      const log = await blender.log(callerOf(request).playerId, request.params.id, request.query.tail)
+      reply.header('cache-control', 'private, no-cache').header('x-content-type-options', 'nosniff')
+      return reply.type('text/plain; charset=utf-8').send(log)
+    },
   )
 
   app.get(

@@ -115,6 +115,9 @@ export const Job = Type.Object(
       runMs: Nullable(Type.Integer()),
     }),
     error: Nullable(Type.Object({ code: Type.String(), message: Type.String() })),
+    log: Type.Optional(
+      Type.String({ description: 'The last 40 lines of the output of a failed job; only in the answer for one job.' }),
+    ),
     artifacts: Type.Array(Artifact),
     assetId: Nullable(Type.String()),
   },
@@ -137,6 +140,9 @@ export const JobQuery = Type.Object({
 })
 export type JobQuery = Static<typeof JobQuery>
 export const JobParams = Type.Object({ id: Type.String({ maxLength: 40 }) })
+export const LogQuery = Type.Object({
+  tail: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000, description: 'Only so many of the last lines.' })),
+})
 export const ArtifactParams = Type.Object({ id: Type.String({ maxLength: 40 }), name: Type.String({ maxLength: 40 }) })
 export const ArtifactList = Type.Object({ artifacts: Type.Array(Artifact) })
 

@@ -2,6 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance, preHandlerAsyncHookHandler } from 'fastify'
 import type { Clock } from '../../core/clock.ts'
 import type { Database } from '../../core/data/database.ts'
+import type { Principal } from '../../core/http/auth.ts'
 import type { View } from '../../core/pages/index.ts'
 import { Administration } from './admin/administration.ts'
 import type { PlayerLink } from './admin/player-page.ts'
@@ -42,7 +43,7 @@ import { SignUp } from './players/sign-up.ts'
 import { SignUpChallenge } from './players/sign-up-challenge.ts'
 import { WaysBack } from './players/way-back.ts'
 import { BrowserCookie } from './sessions/browser-cookie.ts'
-import { recentSignInHook } from './sessions/recent-sign-in.ts'
+import { isRecentSignIn, recentSignInHook, requireRecentSignIn } from './sessions/recent-sign-in.ts'
 import { Sessions } from './sessions/sessions.ts'
 import type { SettingsEntry } from './settings/header.ts'
 import { providerOf } from './upstream/providers.ts'
@@ -204,6 +205,21 @@ export class Identity {
   /** Returns the hook of a form that needs a sign-in of the last ten minutes. @param wayBack as of `recentSignInHook` */
   recentSignIn(wayBack: string): preHandlerAsyncHookHandler {
     return recentSignInHook(this.#recent, wayBack)
+  }
+
+  /**
+   * Checks the caller of a JSON route that gives away what a session which somebody may have left open should not.
+   * Tokens pass.
+   *
+   * @throws Forbidden when the caller's session began more than ten minutes ago
+   */
+  async requireRecentSignIn({ kind, credentialId }: Principal): Promise<void> {
+    if (kind === 'session') await requireRecentSignIn(this.#recent, credentialId)
+  }
+
+  /** Whether a session began within the last ten minutes. */
+  isRecentSignIn(sessionId: string): Promise<boolean> {
+    return isRecentSignIn(this.#recent, sessionId)
   }
 
   /** Returns the one-time link that creates the first administrator, or null once there is one. */

@@ -38,7 +38,7 @@ t.test(
       studio: { url: 'http://192.168.1.20:8080' },
       games: { origins: 'port' },
       auth: { guests: true, signUp: 'open' },
-      limits: { requestsPerMinute: 6000 },
+      limits: { requestsPerMinute: 6000, signUpsPerMinute: 300, linksPerHour: 30, registrationsPerHour: 100 },
     })
     const secure = await load(t, 'lan: { enabled: true, https: true }\nlisten: { port: 443 }', {
       plugins,

@@ -58,6 +58,7 @@ t.test('names that look the same are the same', async (t) => {
     t.equal(visibleText(text), 'Ada', JSON.stringify(text))
   t.equal(visibleText('Ada\u{e0041}\u{e007f}'), 'Ada')
   t.equal(visibleText('Ada\u2800\u3000\nLovelace'), 'Ada Lovelace')
+  t.equal(visibleText('\x1b]52;c;cm0=\x07Ada\x9b2J\x00'), ']52;c;cm0= Ada 2J', 'a terminal has nothing to obey')
   t.equal(visibleText('a\u0301'), 'á', 'composed')
   t.equal(visibleText('Ada \u200d Lovelace'), 'Ada Lovelace')
 })

@@ -1,6 +1,7 @@
 // What gives the server away needs a sign-in of the last ten minutes: a session may have been left open.
 import t from 'tap'
 import { PASSWORD, startPlatform } from '../kit/platform.ts'
+import { join } from '../kit/team.ts'
 
 const MINUTE = 60_000
 
@@ -38,4 +39,48 @@ t.test('what gives the server away needs a recent sign-in, and leads back to its
     t.ok(status < 400 && !headers.location?.startsWith('/sign-in'), `${path} then`)
   }
   t.equal((await admin.get(of)).status, 404)
+})
+
+t.test('a device is approved, and data exported, only after a recent sign-in, which keeps the code', async (t) => {
+  const platform = await startPlatform(t, { only: ['oauth-idp', 'tokens'] })
+  const player = await platform.signUp()
+  platform.clock.advance(11 * MINUTE)
+  const begun = await platform.stranger.submit('/api/oauth/device_authorization', { client_id: 'gameyard-cli' })
+  const form = { user_code: begun.body.user_code, decision: 'allow' }
+  const wayBack = `/oauth/device?user_code=${form.user_code}`
+  const again = (returnTo: string) => `/sign-in?${new URLSearchParams({ prompt: 'login', returnTo })}`
+  t.match(await player.submit('/oauth/device', form), { status: 303, headers: { location: again(wayBack) } })
+  t.match(await player.get('/settings/export'), { status: 303, headers: { location: again('/settings') } })
+  const { email } = player.account
+  const signedIn = await player.submit('/sign-in', { email, password: PASSWORD, returnTo: wayBack })
+  t.match(signedIn, { status: 303, headers: { location: wayBack } })
+  t.match((await player.get(wayBack)).text, 'Is this your device?')
+  t.match(await player.submit('/oauth/device', form), { headers: { location: '/oauth/device?done=approved' } })
+  t.equal((await player.get('/settings/export')).status, 200)
+
+  platform.clock.advance(11 * MINUTE)
+  const other = await platform.stranger.submit('/api/oauth/device_authorization', { client_id: 'gameyard-cli' })
+  const denied = await player.submit('/oauth/device', { user_code: other.body.user_code, decision: 'deny' })
+  t.match(denied, { headers: { location: '/oauth/device?done=denied' } }, 'a refusal needs none')
+})
+
+t.test('a game is offered to another owner only after a recent sign-in, and by a token', async (t) => {
+  const platform = await startPlatform(t)
+  const owner = await platform.signUp()
+  const maker = await platform.signUp()
+  const game = await platform.game(owner)
+  await join(owner, game, 'maker', [maker])
+  const program = await platform.program(owner)
+  const [path, page] = [`/api/games/${game.id}/transfer`, `/games/${game.slug}/team`]
+  platform.clock.advance(11 * MINUTE)
+  t.match(await owner.post(path, { playerId: maker.id }), { status: 403, body: { error: { code: 'forbidden' } } })
+  const location = `/sign-in?${new URLSearchParams({ prompt: 'login', returnTo: page })}`
+  t.match(await owner.submit(`${page}/transfer`, { maker: maker.id }), { status: 303, headers: { location } })
+  t.equal((await owner.get(path)).status, 404, 'nothing is offered')
+  t.equal((await program.post(path, { playerId: maker.id })).status, 201, 'a program says itself that it may')
+  t.equal((await owner.delete(path)).status, 204, 'what is taken back needs none')
+  const { email } = owner.account
+  await owner.submit('/sign-in', { email, password: PASSWORD, returnTo: page })
+  const offered = await owner.submit(`${page}/transfer`, { maker: maker.id })
+  t.match(offered, { status: 303, headers: { location: `${page}#transfer` } })
 })

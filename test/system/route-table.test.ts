@@ -433,6 +433,7 @@ GET    /assets/:id/thumbnail                     portal  optional
 OPTIONS /assets/:id/thumbnail portal optional
 
 GET    /api/blender/v1/jobs/:id/events           studio  assets:read api-token cli-token session
+GET    /api/blender/v1/jobs/:id/log              studio  assets:read api-token cli-token session
 GET    /blender                                  portal  session page
 GET    /blender/new                              portal  session page
 POST   /blender/new                              portal  session page

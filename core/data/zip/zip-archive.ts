@@ -230,6 +230,8 @@ const OTHER_KINDS: readonly [kind: string, at: number, bytes: string][] = [
   ['a bzip2 archive', 0, '425a68'],
   ['a zstd archive', 0, '28b52ffd'],
   ['a tar archive', 257, '7573746172'],
+  ['a program for Windows', 0, '4d5a'],
+  ['a web page', 0, '3c'],
 ]
 const HEAD_BYTES = 512
 

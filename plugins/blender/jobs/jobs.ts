@@ -38,6 +38,9 @@ type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'games'> & {
   limits: BlenderLimits
 }
 
+/** The lines of its log that a failed job shows. */
+const SHOWN_LOG_LINES = 40
+
 /** The purpose of a job's result. */
 interface Further {
   purpose: JobRow['purpose']
@@ -144,9 +147,26 @@ export class BlenderJobs {
     })
   }
 
-  /** Returns a job of the player, or of a game that the player makes. @throws NotFound */
+  /** Returns a job of the player, or of a game that the player makes; a failed one with the end of its log. @throws NotFound */
   async get(playerId: string, id: string): Promise<Job> {
-    return this.#toJob(await this.#mustRead(playerId, id))
+    const row = await this.#mustRead(playerId, id)
+    const job = await this.#toJob(row)
+    return row.status === 'failed' ? { ...job, log: await this.log(playerId, id, SHOWN_LOG_LINES) } : job
+  }
+
+  /**
+   * Returns the output of a job's run, which is stored when the run ends. At most its last 65,536 characters are kept.
+   *
+   * @param tail the number of last lines; all by default
+   * @throws NotFound
+   */
+  async log(playerId: string, id: string, tail = Number.POSITIVE_INFINITY): Promise<string> {
+    const { log } = await this.text(playerId, id)
+    // Each line ends with a line break, after which `split` finds one more, empty line.
+    return log
+      .split('\n')
+      .slice(-tail - 1)
+      .join('\n')
   }
 
   /** Returns the script of a job and the output of its run, which its record omits. @throws NotFound */

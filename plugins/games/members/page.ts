@@ -158,7 +158,12 @@ export const memberPages: Routes = async (app) => {
 
   app.post(
     '/games/:slug/team/transfer',
-    { ...own, onRequest: owned, schema: { params: Slug, body: Type.Object({ maker: MakerField }) } },
+    {
+      ...own,
+      onRequest: owned,
+      preHandler: app.identity.recentSignIn('/games/:slug/team'),
+      schema: { params: Slug, body: Type.Object({ maker: MakerField }) },
+    },
     async (request, reply) => {
       await transfers.offer(callerOf(request).playerId, request.params.slug, request.body.maker)
       return reply.redirect(`${teamOf(request.params.slug)}#transfer`, 303)

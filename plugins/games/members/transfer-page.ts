@@ -61,7 +61,7 @@ interface TransferProps {
 /** For the owner: the offer of the game, or the choice of a maker to whom it is offered; null where there is no maker. */
 export function transferSection({ path, transfer, makers }: TransferProps): View | null {
   if (!transfer && makers.length === 0) return null
-  return html`<${Section} layout="side" title="New owner" id="transfer" description="A maker who accepts within a week owns the game, with all that it stores. You stay a maker. Its client secret stays valid until the new owner creates another one.">
+  return html`<${Section} layout="side" title="New owner" id="transfer" description="A maker who accepts within a week owns the game, with all that it stores. You stay a maker. Its client secret stays valid until the new owner creates another one. The offer needs a sign-in of the last ten minutes.">
     ${transfer ? openOffer(path, transfer) : offerForm(path, makers)}
   <//>`
 }

@@ -48,6 +48,7 @@ export const transferRoutes: Routes = async (app) => {
       onRequest: owned,
       schema: {
         summary: 'Offer a game to one of its makers, who can accept it within 7 days',
+        description: 'A session must be of the last ten minutes.',
         tags,
         params: GameParams,
         body: NewTransfer,
@@ -55,6 +56,7 @@ export const transferRoutes: Routes = async (app) => {
       },
     },
     async (request, reply) => {
+      await app.identity.requireRecentSignIn(callerOf(request))
       reply.code(201)
       return transfers.offer(callerOf(request).playerId, request.params.id, request.body.playerId)
     },

@@ -124,4 +124,4 @@ const paragraphs = (text: string): Content =>
   text
     .split(/\n\s*\n/)
     .filter((part) => part.trim())
-    .map((part) => html`<p>${part.trim()}</p>`)
+    .map((part) => html`<p dir="auto">${part.trim()}</p>`)

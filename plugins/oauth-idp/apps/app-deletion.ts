@@ -3,8 +3,7 @@ import type { Clock } from '../../../core/clock.ts'
 import { Consent } from '../oauth/entities.ts'
 import { endGrants } from '../oauth/grants.ts'
 import { PlayerRow } from '../players/entities.ts'
-import type { ChangedApp } from './apps.ts'
-import { OAuthAppRow, SignInCount } from './entities.ts'
+import { type ChangedApp, OAuthAppRow, SignInCount } from './entities.ts'
 
 /** Deletes an application with all its grants, in the caller's transaction. */
 export async function deleteApp(em: SqlEntityManager, { id, clientId }: OAuthAppRow): Promise<void> {

@@ -16,7 +16,7 @@ import { hashSecret } from '../secret-hash.ts'
 import { deleteApp } from './app-deletion.ts'
 import { mustHaveRoomForApp } from './app-limit.ts'
 import { type ClientRow, clientOf, FIND_CLIENT, type OAuthClient, unstoredClient } from './client.ts'
-import { OAuthAppRow } from './entities.ts'
+import { type ChangedApp, OAuthAppRow } from './entities.ts'
 import { isMetadataUrl, metadataClientId } from './metadata-url.ts'
 import { type HostedGames, type HostedOrigins, type StoredApp, toApp, toApps } from './record.ts'
 import { callbacksBelow, checkRedirectUris, isRegistered, redirectUriOf, registeredUris } from './redirect-uris.ts'
@@ -46,9 +46,6 @@ export interface NewApp {
 
 /** Finds a game by its owner's name for it. @throws NotFound when the game does not belong to this player */
 export type GameCheck = (playerId: string, gameId: string) => Promise<{ id: string }>
-
-/** An application that was changed or deleted. */
-export type ChangedApp = Pick<OAuthAppRow, 'clientId' | 'gameId'>
 
 interface AppsContext {
   db: Database

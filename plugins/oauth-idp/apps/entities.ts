@@ -55,3 +55,6 @@ const SignInCountSchema = defineEntity({
 /** The number of a player's sign-ins to an application on one day. */
 export class SignInCount extends SignInCountSchema.class {}
 SignInCountSchema.setClass(SignInCount)
+
+/** An application that was changed or deleted. */
+export type ChangedApp = Pick<OAuthAppRow, 'clientId' | 'gameId'>

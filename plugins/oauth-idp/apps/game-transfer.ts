@@ -1,7 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Clock } from '../../../core/clock.ts'
-import type { ChangedApp } from './apps.ts'
-import { OAuthAppRow } from './entities.ts'
+import { type ChangedApp, OAuthAppRow } from './entities.ts'
 
 /**
  * Gives the application of a game to its new owner, in the caller's transaction. Other applications that the former owner

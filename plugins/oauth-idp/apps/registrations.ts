@@ -182,7 +182,7 @@ const algorithmOf = (wanted: unknown): SigningAlgorithm =>
 /** A name in one line, without characters that hide or turn around others. */
 function nameOf(name: unknown): string | null {
   if (typeof name !== 'string') return null
-  return visibleText(name.replace(/\p{Cc}+/gu, ' ')).slice(0, LONGEST_NAME) || null
+  return visibleText(name).slice(0, LONGEST_NAME) || null
 }
 
 function homeOf(home: unknown): string | null {

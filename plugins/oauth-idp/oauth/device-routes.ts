@@ -5,6 +5,7 @@ import { callerOf } from '../../../core/http/auth.ts'
 import { callerAddress } from '../../../core/http/rate-limit.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { renderPage, type View } from '../../../core/pages/index.ts'
+import { signInAgainPath } from '../sessions/recent-sign-in.ts'
 import { parseUserCode, type WaitingDevice } from './device-codes.ts'
 import { DeviceApprovalPage, DeviceCodePage, DeviceDonePage } from './device-page.ts'
 
@@ -52,6 +53,10 @@ export const devicePages: Routes = async (app) => {
       const device = await find(request, reply, code)
       if ('refusal' in device) return device.refusal
       const approved = decision === 'allow'
+      // A device outlives the session. The way back keeps the code, so the login of a program stays one flow.
+      if (approved && !(await identity.isRecentSignIn(callerOf(request).credentialId))) {
+        return reply.redirect(signInAgainPath(`/oauth/device?${new URLSearchParams({ user_code: code })}`), 303)
+      }
       const answered = await identity.devices.decide(device, approved ? await approval(request, device) : null)
       if (!answered) return refuse(request, reply, code, UNKNOWN)
       return reply.redirect(`/oauth/device?done=${approved ? 'approved' : 'denied'}`, 303)

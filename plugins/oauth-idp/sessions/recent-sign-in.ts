@@ -33,13 +33,17 @@ export async function isRecentSignIn(
  * Returns the hook of a form that gives away more than a session which somebody may have left open should, such as all
  * data of the server. Without a sign-in of the last ten minutes it leads to one, and then back to the form.
  *
- * @param wayBack the path of the page with the form; `:id` stands for the parameter
+ * @param wayBack the path of the page with the form; `:id` stands for the parameter of that name
  */
 export const recentSignInHook =
   (context: { db: Database; clock: Clock }, wayBack: string): preHandlerAsyncHookHandler =>
   async (request, reply) => {
     if (await isRecentSignIn(context, callerOf(request).credentialId)) return
-    const { id = '' } = request.params as { id?: string }
-    const query = new URLSearchParams({ prompt: 'login', returnTo: wayBack.replace(':id', encodeURIComponent(id)) })
-    return reply.redirect(`/sign-in?${query}`, 303)
+    const parameters = request.params as Record<string, string>
+    const returnTo = wayBack.replace(/:(\w+)/g, (_all, name) => encodeURIComponent(parameters[name] ?? ''))
+    return reply.redirect(signInAgainPath(returnTo), 303)
   }
+
+/** Returns the path of a sign-in for somebody who is signed in for too long. It leads back to `returnTo`. */
+export const signInAgainPath = (returnTo: string): string =>
+  `/sign-in?${new URLSearchParams({ prompt: 'login', returnTo })}`

@@ -64,7 +64,7 @@ export const AccountPage = (props: AccountPageProps): View => {
         : !player.isGuest && html`<${FirstAddress} ...${props} problem=${formProblemOf('email')} />`
     }
     <${ShortcutSettings} />
-    <${Section} layout="side" title="Your data" description="All data that this server has about you, as one file.">
+    <${Section} layout="side" title="Your data" description="All data that this server has about you, as one file. It needs a sign-in of the last ten minutes.">
       <${Card}><div class="row"><${Button} href="/settings/export">Download as JSON<//></div><//>
     <//>
     <${Deletion} ...${props} problem=${formProblemOf('delete')} />`

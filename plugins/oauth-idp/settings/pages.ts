@@ -139,7 +139,8 @@ export const settingsPages: Routes = async (app) => {
     },
   )
 
-  app.get('/settings/export', signedIn, async (request, reply) => {
+  const recently = app.identity.recentSignIn('/settings')
+  app.get('/settings/export', { ...signedIn, preHandler: recently }, async (request, reply) => {
     const { playerId } = callerOf(request)
     const text = deletion.data.begin(playerId, app.clock.now())
     reply.headers({

@@ -38,7 +38,7 @@ function signInPath(returnTo: string, done: string | null): string {
 /** The reason that a provider gives (RFC 6749 section 4.1.2.1), in one line; empty when it has nothing to read. */
 function reasonOf(description: unknown): string {
   if (typeof description !== 'string') return ''
-  const text = [...visibleText(description.replace(/\p{Cc}+/gu, ' '))]
+  const text = [...visibleText(description)]
   return text.length > LONGEST_REASON ? `${text.slice(0, LONGEST_REASON).join('')}…` : text.join('')
 }
 

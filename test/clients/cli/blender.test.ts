@@ -41,11 +41,15 @@ inFull(t)?.test('Blender jobs are followed, fetched, gone on with and stopped fr
   t.equal(readFileSync(join(mine.cwd, 'made/model.glb')).subarray(0, 4).toString(), 'glTF')
   t.match(await mine.gameyard('blender', 'artifacts', id, 'nothing.txt'), { code: 1 })
 
-  writeFileSync(join(mine.cwd, 'broken.py'), 'raise Exception("no roots")\n')
-  t.match(await mine.gameyard('blender', 'revise', id, '--script', 'broken.py', '--wait'), {
+  writeFileSync(join(mine.cwd, 'broken.py'), 'print("so far")\nraise Exception("no roots")\n')
+  const broken = await mine.gameyard('blender', 'revise', id, '--script', 'broken.py', '--wait')
+  t.match(broken, {
     code: 1,
-    stderr: /failed: .*no roots\n {2}Correct the script/,
+    stderr: /\n {2}so far\n[\s\S]* {2}error: .*no roots\n[\s\S]*failed: .*no roots\n {2}Correct the script/,
   })
+  const failed = /The job (job_\w{26}) failed/.exec(broken.stderr)?.[1] as string
+  t.match(await mine.gameyard('blender', 'log', failed), { code: 0, stdout: /(^|\n)so far\n/ })
+  t.match(await mine.json('blender', 'log', failed, '--tail', '1'), { log: /^error: .*no roots\n$/ })
   const queued = await mine.json('blender', 'revise', id, '--action', 'render')
   t.match(await mine.json('blender', 'cancel', queued.id), { id: queued.id })
   t.match(await mine.json('blender', 'watch', queued.id), { error: { code: 'cancelled' } })

@@ -1,7 +1,9 @@
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { Writable } from 'node:stream'
 import t from 'tap'
+import { Terminal } from '../../../clients/cli/terminal.ts'
 import { openBrowser, openPage } from '../../kit/browser.ts'
 import { inFull } from '../../kit/extent.ts'
 import { until } from '../../kit/until.ts'
@@ -59,4 +61,26 @@ t.test('a developer signs in by a click in the browser, deploys, and signs out',
   await terminal.clear()
   await terminal.type('gameyard logout; gameyard whoami; echo code $?')
   await terminal.sees(/Signed out of .*\n[\s\S]*not signed in[\s\S]*code 1/)
+})
+
+t.test('texts of others send nothing to the terminal that it obeys, and colours stay', async (t) => {
+  let [written, told] = ['', '']
+  const stream = (write: (text: string) => void) => {
+    const to = new Writable({
+      write(chunk, _encoding, done) {
+        write(String(chunk))
+        done()
+      },
+    })
+    return Object.assign(to, { isTTY: true }) as unknown as NodeJS.WriteStream
+  }
+  const streams = { stdout: stream((text) => (written += text)), stderr: stream((text) => (told += text)) }
+  const terminal = new Terminal({ json: false, streams })
+  const title = `${ESCAPE}]52;c;cm0=\x07${ESCAPE}[2J\x9b2JGame\r`
+  const shown = '�]52;c;cm0=��[2J�2JGame�'
+  terminal.result(null, () => `${ESCAPE}[1mTitle${ESCAPE}[22m\n${title}`)
+  terminal.entry(null, () => title)
+  terminal.note(title)
+  t.equal(written, `${ESCAPE}[1mTitle${ESCAPE}[22m\n${shown}\n${shown}\n`)
+  t.equal(told, `${shown}\n`)
 })

@@ -97,7 +97,17 @@ inFull(t)?.test('a script that fails says where; too many faces, nothing at all,
   }
   const wrong = await fail({ script: "print('so far')\n\nnothing_like_this()" })
   t.match(wrong, { status: 'failed', error: { code: 'script_error', message: /^line 3: NameError/ }, artifacts: [] })
-  t.match((await platform.app.blender.text(owner.id, wrong.id)).log, /so far/)
+  t.match(wrong.log, /so far\n[\s\S]*error: line 3: NameError/, 'a failed job has the end of its log')
+  const log = await program.get(`${JOBS}/${wrong.id}/log`)
+  t.match(log, { status: 200, body: wrong.log, headers: { 'content-type': 'text/plain; charset=utf-8' } })
+  t.match((await program.get(`${JOBS}/${wrong.id}/log?tail=1`)).body, /^error: line 3: NameError.*\n$/)
+  t.same(errorOf(await program.get(`${JOBS}/${wrong.id}/log?tail=0`)), [400, 'invalid_request'])
+  const other = await platform.program(await platform.signUp())
+  t.same(errorOf(await other.get(`${JOBS}/${wrong.id}/log`)), [404, 'not_found'])
+  t.equal((await program.get(`${JOBS}?status=failed`)).body.jobs[0].log, undefined, 'lists are short')
+  const many = await fail({ script: 'for n in range(100): print(n)\nboom' })
+  t.equal(many.log.trimEnd().split('\n').length, 40)
+  t.match((await program.get(`${JOBS}/${many.id}/log`)).body, /^(?:.*\n)*0\n1\n/)
   t.match(await fail({ script: 'def' }), { error: { code: 'script_error', message: /^line 1: SyntaxError/ } })
   t.match(await fail({ script: 'pass' }), { error: { code: 'empty_scene' } })
   t.match(await fail({ template: 'tree', faceLimit: 10 }), {

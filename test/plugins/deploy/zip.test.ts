@@ -268,6 +268,7 @@ const hostile: [name: string, archive: Buffer, words: string | RegExp, status?: 
   ['a page far inside', zipOf({ 'a/b/play.html': 'x', 'x.txt': '' }), 'The first page is a/b/play.html'],
   ['an app', zipOf({ 'config.xml': '', 'www/index.html': 'x' }), 'www/index.html: publish the folder www alone'],
   ['an archive inside', zipOf({ 'game.rar': 'x' }), 'an archive inside, game.rar'],
+  ['a program for Windows', Buffer.from('MZ\x90\0 and more'), 'This is a program for Windows, whatever its name says'],
   ['a RAR archive', Buffer.from('Rar!\x1a\x07\x01\0 and more'), 'This is a RAR archive, whatever its name says'],
   ['a 7z archive', Buffer.from('377abcaf271c0004', 'hex'), 'This is a 7z archive'],
   ['a tar archive', Buffer.concat([Buffer.alloc(257), Buffer.from('ustar\x0000'), Buffer.alloc(300)]), 'a tar archive'],

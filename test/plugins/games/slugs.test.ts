@@ -8,7 +8,9 @@ t.test('a title makes a slug', async (t) => {
   const cases: [string, string][] = [
     ['Rooftop Relay', 'rooftop-relay'],
     ['  Ball & Block!  ', 'ball-block'],
-    ['Pokémon Ünïcødé', 'pokemon-unic-de'],
+    ['Pokémon Ünïcødé', 'pokemon-unicode'],
+    ['Żółw i Łódka', 'zolw-i-lodka'],
+    ['Straße İstanbul ılık Æon', 'strasse-istanbul-ilik-aeon'],
     ["Don't Stop", 'dont-stop'],
     ['a -- b', 'a-b'],
     ['2048', '2048'],

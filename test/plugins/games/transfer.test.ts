@@ -163,7 +163,8 @@ t.test('an offer that cannot be made or accepted says why in a sentence, and cha
     'transfer_ended',
     /valid for a week; the owner can offer the game again\./,
   )
-  t.equal((await offer(other)).status, 201, 'an expired offer is in nobody’s way')
+  const program = await platform.program(owner)
+  t.equal((await program.post(path, { playerId: other.id })).status, 201, 'an expired offer is in nobody’s way')
   t.equal((await owner.delete(`/api/games/${game.id}`)).status, 204)
   t.equal((await other.post(`${path}/accept`)).status, 404, 'of a deleted game')
   t.equal((await owner.post(`/api/games/${game.id}/restore`)).status, 200)

@@ -233,6 +233,7 @@ GET    /api/blender/v1/jobs/:id/artifacts              200  401  404  404  404  
 GET    /api/blender/v1/jobs/:id/artifacts/:name        404  401  404  404  404  404  404  404  404  404
 POST   /api/blender/v1/jobs/:id/cancel                 200  401  404  404  404  404  404  200  404  404
 GET    /api/blender/v1/jobs/:id/events                 200  401  404  404  404  404  404  200  404  404
+GET    /api/blender/v1/jobs/:id/log                    200  401  404  404  404  404  404  200  404  404
 GET    /api/blender/v1/library                         200  401  200  200  200  200  200  200  200  200
 GET    /api/blender/v1/library/:id                     200  401  200  200  200  200  200  200  200  200
 GET    /api/blender/v1/templates                       200  401  200  200  200  200  200  200  200  200
