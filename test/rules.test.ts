@@ -21,9 +21,17 @@ function importsOf(text: string, file: string): string[] {
 /** The kernel's rooms; each imports those before it. */
 const ROOMS = ['observe', 'data', 'jobs', 'images', 'origins', 'http', 'pages', 'openapi', 'boot']
 /** Files of the kernel that every room may import. */
-const CONTRACTS = ['clock', 'config', 'driver', 'errors', 'events', 'format-bytes', 'ids', 'visible-text'].map(
-  (name) => `core/${name}.ts`,
-)
+const CONTRACTS = [
+  'clock',
+  'config',
+  'driver',
+  'errors',
+  'events',
+  'format-bytes',
+  'ids',
+  'plain-letters',
+  'visible-text',
+].map((name) => `core/${name}.ts`)
 
 /** What a built-in driver may import of the rooms: the interface of its family, and parts without state. */
 const FOR_DRIVERS = [

@@ -350,7 +350,7 @@ export default [
   {
     name: 'the reason of a provider has characters that nobody sees',
     in: 'plugins/oauth-idp',
-    find: "[...visibleText(description.replace(/\\p{Cc}+/gu, ' '))]",
+    find: '[...visibleText(description)]',
     replace: '[...description.trim()]',
     tests: ['plugins/oauth-idp/upstream'],
   },
