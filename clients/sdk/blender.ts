@@ -66,17 +66,6 @@ export const listBlenderJobs = (
   { signal, ...query }: CallOptions & BlenderJobQuery = {},
 ): List<BlenderJob> => list(connection, JOBS, 'jobs', { query: query as Record<string, string>, signal, ...studio })
 
-/** Fetches the output of a job whose run is over. @param tail the number of last lines; all by default */
-export const getBlenderLog = async (
-  connection: Connection,
-  id: string,
-  { tail, ...options }: CallOptions & { tail?: number } = {},
-): Promise<string> => {
-  const query = tail === undefined ? {} : { query: { tail: String(tail) } }
-  const call = { headers: { accept: 'text/plain' }, ...query, ...studio, ...options }
-  return (await connection.receive('GET', `${at(id)}/log`, call, asFile)).text()
-}
-
 /** Cancels a waiting or running job. Needs `assets:write`. */
 export const cancelBlenderJob = (connection: Connection, id: string, options?: CallOptions): Promise<BlenderJob> =>
   connection.json('POST', `${at(id)}/cancel`, { ...studio, ...options })

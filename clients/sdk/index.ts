@@ -131,7 +131,6 @@ export interface Client {
     submit: Bound<typeof blender.submitBlenderJob>
     get: Bound<typeof blender.getBlenderJob>
     list: Bound<typeof blender.listBlenderJobs>
-    log: Bound<typeof blender.getBlenderLog>
     cancel: Bound<typeof blender.cancelBlenderJob>
     act: Bound<typeof blender.actOnBlenderJob>
     artifacts: Bound<typeof blender.listBlenderArtifacts>
@@ -219,7 +218,6 @@ export function createClient(options: ClientOptions): Client {
       submit: bind(blender.submitBlenderJob),
       get: bind(blender.getBlenderJob),
       list: bind(blender.listBlenderJobs),
-      log: bind(blender.getBlenderLog),
       cancel: bind(blender.cancelBlenderJob),
       act: bind(blender.actOnBlenderJob),
       artifacts: bind(blender.listBlenderArtifacts),

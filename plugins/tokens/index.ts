@@ -31,15 +31,12 @@ export default definePlugin(
   },
   async (app, _config, { tokensPerPlayer }) => {
     const { db, clock, events, log } = app
-    const { identity, origins } = app
-    const { players } = identity
+    const { players } = app.identity
     const isActive = (playerId: string) => {
       const known = players.standingNow(playerId)
       return known ? !known.disabled : players.standing(playerId).then((standing) => standing?.disabled === false)
     }
-    const writeTo: typeof identity.writeTo = (...mail) => identity.writeTo(...mail)
-    const page = `${origins.portal}/settings/tokens`
-    const tokens = new Tokens({ db, clock, events, log, isActive, tokensPerPlayer, writeTo, page })
+    const tokens = new Tokens({ db, clock, events, log, isActive, tokensPerPlayer })
     app.decorate('tokens', tokens)
     app.auth.recognise({
       credential: 'bearer',

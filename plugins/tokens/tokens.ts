@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../../core/clock.ts'
 import { type Database, deleteInBatches, type Statements } from '../../core/data/database.ts'
@@ -61,10 +60,6 @@ interface TokensContext {
   log: FastifyBaseLogger
   /** The most API tokens of one player, with those that expired in the last 90 days, and the most CLI tokens. */
   tokensPerPlayer: number
-  /** Enqueues mail to a player in the caller's transaction. */
-  writeTo(em: SqlEntityManager, playerId: string, subject: string, text: string): Promise<void>
-  /** The address of the page with the player's tokens. */
-  page: string
   /** Whether a player exists and is not disabled; synchronous if this is cached. */
   isActive(playerId: string): Promise<boolean> | boolean
 }
@@ -119,16 +114,13 @@ export class Tokens {
       expiresAt: expiresInDays === null ? null : new Date(createdAt.getTime() + expiresInDays * DAY_MS),
     }
     await this.#context.db.transaction(async (em) => {
-      const { db, tokensPerPlayer: most, page } = this.#context
+      const { db, tokensPerPlayer: most } = this.#context
       // Parallel requests count each other's tokens. SQLite has one writer anyway.
       if (db.dialect === 'postgres') {
         await em.execute('select id from players where id = ? for no key update', [playerId])
       }
       if (kind === 'api' && (await em.count(ApiToken, { playerId, kind })) >= most) throw new TooManyTokens(most, 'API')
       await em.insert(ApiToken, row)
-      // It outlives the session, which somebody may have left open.
-      const text = `Programs can use your account with the new token ${row.prefix}…. If it was not you, revoke it and choose a new password: ${page}`
-      await this.#context.writeTo(em, playerId, 'A new API token of your account', text)
     })
     return { ...toToken(row), token }
   }

@@ -2,7 +2,6 @@ import t from 'tap'
 import { ALL_SCOPES } from '../../../plugins/tokens/scopes.ts'
 import { isWellFormed, newToken } from '../../../plugins/tokens/token-format.ts'
 import { Client, startPlatform } from '../../kit/platform.ts'
-import { startSmtp } from '../../kit/smtp.ts'
 import { until } from '../../kit/until.ts'
 
 const only = ['oauth-idp', 'tokens']
@@ -37,18 +36,6 @@ t.test('a token is made, shown once, used and revoked', async (t) => {
   t.equal((await player.delete(`/api/tokens/${record.id}`)).status, 204)
   t.match(await program.get('/api/cli/whoami'), { status: 401, body: { error: { code: 'unauthorized' } } }, 'at once')
   t.equal((await player.delete(`/api/tokens/${record.id}`)).status, 404)
-})
-
-t.test('a new token is told by mail, since it outlives the session that made it', async (t) => {
-  const { inbox, url } = await startSmtp(t)
-  const config = { mail: { driver: 'smtp', url, from: 'Yard <yard@example.org>' } }
-  const platform = await startPlatform(t, { only, config })
-  const player = await platform.signUp({ email: 'ada@example.org' })
-  const { body } = await player.post('/api/tokens', { label: 'laptop', scopes: ['games:read'] })
-  const mail = await until(() => inbox.find(({ subject }) => subject === 'A new API token of your account'))
-  t.match(mail.text, body.prefix)
-  t.match(mail.text, `${platform.portal}/settings/tokens`)
-  t.notMatch(mail.text, body.token)
 })
 
 t.test('what is not a choice is refused', async (t) => {
