@@ -2,7 +2,7 @@
 import t from 'tap'
 import { GarbageCollector } from '../../../plugins/deploy/blobs/garbage-collector.ts'
 import type { Client, Platform } from '../../kit/platform.ts'
-import { startPlatform } from '../../kit/platform.ts'
+import { PASSWORD, startPlatform } from '../../kit/platform.ts'
 import { type Build, deploy, liveBuild } from '../deploy/build.ts'
 
 const BUILD: Build = {
@@ -206,6 +206,7 @@ t.test('contents of a draft are kept while it has them, and go with the game', a
   await new GarbageCollector(app).collect(new AbortController().signal)
   t.equal(await isKept(platform, first), false)
   t.equal(await isKept(platform, second), true)
+  await owner.post('/api/auth/sign-in', { email: owner.account.email, password: PASSWORD }) // the export needs a recent one
   t.match((await owner.get('/settings/export')).body.drafts, [{ path: 'js/game.js', size: 3, removed: false }])
   await owner.delete(`/api/games/${game.id}`)
   clock.advance(31 * 86_400_000)
