@@ -43,7 +43,7 @@ import { SignUp } from './players/sign-up.ts'
 import { SignUpChallenge } from './players/sign-up-challenge.ts'
 import { WaysBack } from './players/way-back.ts'
 import { BrowserCookie } from './sessions/browser-cookie.ts'
-import { isRecentSignIn, recentSignInHook, requireRecentSignIn } from './sessions/recent-sign-in.ts'
+import { isRecentCaller, recentSignInHook, requireRecentSignIn } from './sessions/recent-sign-in.ts'
 import { Sessions } from './sessions/sessions.ts'
 import type { SettingsEntry } from './settings/header.ts'
 import { providerOf } from './upstream/providers.ts'
@@ -213,13 +213,14 @@ export class Identity {
    *
    * @throws Forbidden when the caller's session began more than ten minutes ago
    */
-  async requireRecentSignIn({ kind, credentialId }: Principal): Promise<void> {
-    if (kind === 'session') await requireRecentSignIn(this.#recent, credentialId)
+  async requireRecentSignIn(caller: Principal): Promise<void> {
+    if (caller.kind !== 'session' || (await isRecentCaller(this.#recent, caller))) return
+    await requireRecentSignIn(this.#recent, caller.credentialId)
   }
 
-  /** Whether a session began within the last ten minutes. */
-  isRecentSignIn(sessionId: string): Promise<boolean> {
-    return isRecentSignIn(this.#recent, sessionId)
+  /** Whether a caller's session began within the last ten minutes, or is a guest's, who has nothing to sign in with. */
+  isRecentCaller(caller: Principal): Promise<boolean> {
+    return isRecentCaller(this.#recent, caller)
   }
 
   /** Returns the one-time link that creates the first administrator, or null once there is one. */

@@ -1,6 +1,6 @@
 // What gives the server away needs a sign-in of the last ten minutes: a session may have been left open.
 import t from 'tap'
-import { PASSWORD, startPlatform } from '../kit/platform.ts'
+import { Client, PASSWORD, startPlatform } from '../kit/platform.ts'
 import { join } from '../kit/team.ts'
 
 const MINUTE = 60_000
@@ -83,4 +83,15 @@ t.test('a game is offered to another owner only after a recent sign-in, and by a
   await owner.submit('/sign-in', { email, password: PASSWORD, returnTo: page })
   const offered = await owner.submit(`${page}/transfer`, { maker: maker.id })
   t.match(offered, { status: 303, headers: { location: `${page}#transfer` } })
+})
+
+t.test('a guest, who has nothing to sign in with, exports data and approves a device at any time', async (t) => {
+  const platform = await startPlatform(t, { only: ['oauth-idp', 'tokens'], config: { auth: { guests: true } } })
+  const guest = new Client(platform.app)
+  t.equal((await guest.post('/api/auth/guest', { name: 'Ada' })).status, 201)
+  platform.clock.advance(11 * MINUTE)
+  t.match(await guest.get('/settings/export'), { status: 200, body: { player: { name: 'Ada' } } })
+  const begun = await platform.stranger.submit('/api/oauth/device_authorization', { client_id: 'gameyard-cli' })
+  const answer = await guest.submit('/oauth/device', { user_code: begun.body.user_code, decision: 'allow' })
+  t.notMatch(answer.headers.location, '/sign-in')
 })

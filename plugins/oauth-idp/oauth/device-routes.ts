@@ -54,7 +54,7 @@ export const devicePages: Routes = async (app) => {
       if ('refusal' in device) return device.refusal
       const approved = decision === 'allow'
       // A device outlives the session. The way back keeps the code, so the login of a program stays one flow.
-      if (approved && !(await identity.isRecentSignIn(callerOf(request).credentialId))) {
+      if (approved && !(await identity.isRecentCaller(callerOf(request)))) {
         return reply.redirect(signInAgainPath(`/oauth/device?${new URLSearchParams({ user_code: code })}`), 303)
       }
       const answered = await identity.devices.decide(device, approved ? await approval(request, device) : null)

@@ -2,7 +2,8 @@ import type { preHandlerAsyncHookHandler } from 'fastify'
 import type { Clock } from '../../../core/clock.ts'
 import type { Database } from '../../../core/data/database.ts'
 import { Forbidden } from '../../../core/errors.ts'
-import { callerOf } from '../../../core/http/auth.ts'
+import { callerOf, type Principal } from '../../../core/http/auth.ts'
+import { PlayerRow } from '../players/entities.ts'
 import { Session } from './entities.ts'
 
 /** The maximum age of a session that may change how its player signs in, where no password is asked for. */
@@ -30,6 +31,18 @@ export async function isRecentSignIn(
 }
 
 /**
+ * Whether the session of a caller began within the last ten minutes, or can't be begun again: a guest has only this
+ * session, and nothing to sign in with.
+ */
+export async function isRecentCaller(
+  context: { db: Database; clock: Clock },
+  { credentialId, playerId }: Pick<Principal, 'credentialId' | 'playerId'>,
+): Promise<boolean> {
+  if (await isRecentSignIn(context, credentialId)) return true
+  return (await context.db.em().count(PlayerRow, { id: playerId, guest: true })) > 0
+}
+
+/**
  * Returns the hook of a form that gives away more than a session which somebody may have left open should, such as all
  * data of the server. Without a sign-in of the last ten minutes it leads to one, and then back to the form.
  *
@@ -38,7 +51,7 @@ export async function isRecentSignIn(
 export const recentSignInHook =
   (context: { db: Database; clock: Clock }, wayBack: string): preHandlerAsyncHookHandler =>
   async (request, reply) => {
-    if (await isRecentSignIn(context, callerOf(request).credentialId)) return
+    if (await isRecentCaller(context, callerOf(request))) return
     const parameters = request.params as Record<string, string>
     const returnTo = wayBack.replace(/:(\w+)/g, (_all, name) => encodeURIComponent(parameters[name] ?? ''))
     return reply.redirect(signInAgainPath(returnTo), 303)
