@@ -45,16 +45,20 @@ export async function* diagnoseBuild(
     return
   }
   let script: RoomScript | null = null
+  let scriptPath: string | null = null
   try {
     const project = await findProject()
     script = project && (await prepareRoomScript(project, folder))
+    if (script) {
+      build = withRoomScript(build, script)
+      scriptPath = script.path
+      yield* await roomScript(script, build)
+    }
   } catch (error) {
     if (!(error instanceof CliError)) throw error
     yield failed(error.code === 'project' ? 'gameyard.json' : ROOM_SCRIPT, error)
-  }
-  if (script) {
-    build = withRoomScript(build, script)
-    yield* await roomScript(script, build).finally(script.remove)
+  } finally {
+    await script?.remove()
   }
   const { files, leftOut } = build
   const size = formatBytes(files.reduce((sum, file) => sum + file.size, 0))
@@ -69,7 +73,7 @@ export async function* diagnoseBuild(
   })
   for (const message of refused.slice(0, SHOWN)) yield { name: 'Path', status: 'failed', message }
   // Nobody can load the room script, so it is no part of what browsers get.
-  const served = files.filter(({ path }) => path !== script?.path)
+  const served = files.filter(({ path }) => path !== scriptPath)
   const { engine, notes, sharedMemory } = await examineFiles(served)
   yield {
     name: 'Engine',

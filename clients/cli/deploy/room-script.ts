@@ -71,9 +71,20 @@ export async function prepareRoomScript(
   return { path, source, replaces, file, size: bundle.length, bundled: true, imports, remove }
 }
 
-/** Returns the build with the published text of its room script in the place of the source, which nobody may read. */
-export function withRoomScript(build: Build, { path, replaces, file, size }: RoomScript): Build {
-  const files = [...build.files.filter((other) => other.path !== path && other.path !== replaces), { path, file, size }]
+/**
+ * Returns the build with the published text of its room script in the place of the source, which nobody may read.
+ *
+ * @throws CliError when the script would take the place of another file of the build, which players would then miss
+ */
+export function withRoomScript(build: Build, { path, replaces, source, file, size }: RoomScript): Build {
+  const others = build.files.filter((other) => other.path !== replaces)
+  if (others.some((other) => other.path === path)) {
+    throw new CliError(`The room script ${source} is published as ${path}, and the build has another file there.`, {
+      code: 'room_script_name_taken',
+      hint: 'Give one of them another name: only the script of "room" in gameyard.json is kept from players.',
+    })
+  }
+  const files = [...others, { path, file, size }]
   return { ...build, files: files.sort((a, b) => (a.path < b.path ? -1 : 1)) }
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Api } from '../api.ts'
 import { type DeployProgress, deploy } from '../deploy/deploy.ts'
 import { exposedFiles, exposedWarning } from '../deploy/exposed-files.ts'
-import { readBuild } from '../deploy/folder.ts'
+import { type Build, readBuild } from '../deploy/folder.ts'
 import { prepareRoomScript, type RoomScript, withRoomScript } from '../deploy/room-script.ts'
 import { CliError } from '../errors.ts'
 import type { Game } from '../games.ts'
@@ -99,8 +99,8 @@ export class DevRoomScript {
       this.deployIds.add(deployId)
       await this.#discard(former)
       const notes = found?.notes.filter((note) => note.path === path).map(({ message }) => message) ?? []
-      const exposed = await exposedIn(folder, script)
-      return exposed ? [...notes, exposed] : notes
+      const warning = await warningOf(folder, script)
+      return warning ? [...notes, warning] : notes
     } finally {
       await Promise.all([script.remove(), rm(temporary, { recursive: true, force: true })])
     }
@@ -117,12 +117,19 @@ export class DevRoomScript {
   }
 }
 
-/** Warns of what a deploy of the folder would expose. A folder that can't be deployed yet exposes nothing. */
-async function exposedIn(folder: string, script: RoomScript): Promise<string | null> {
+/** Warns of what a deploy of the folder would expose or refuse. A folder that is no build yet exposes nothing. */
+async function warningOf(folder: string, script: RoomScript): Promise<string | null> {
+  let build: Build
   try {
-    return exposedWarning(await exposedFiles(withRoomScript(await readBuild(folder), script), script))
+    build = await readBuild(folder)
   } catch (error) {
     if (error instanceof CliError) return null
+    throw error
+  }
+  try {
+    return exposedWarning(await exposedFiles(withRoomScript(build, script), script))
+  } catch (error) {
+    if (error instanceof CliError) return [error.message, error.hint].filter(Boolean).join(' ')
     throw error
   }
 }

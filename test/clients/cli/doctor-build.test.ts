@@ -87,4 +87,12 @@ t.test('doctor DIR checks the room script as one, and examines what browsers get
     if (text !== null) write(join('dist', room), text)
     t.match(await gameyard('doctor', 'dist'), { code: 1, stdout: message }, room)
   }
+  write('gameyard.json', '{ "gameId": "duo", "folder": "dist", "room": "server/game.js" }')
+  write('server/game.js', 'export const open = () => {}')
+  write('dist/game.js', 'play()')
+  t.match(
+    await gameyard('doctor', 'dist'),
+    { code: 1, stdout: /failed +Room script +The room script .*game\.js is published as game\.js, and the build has/ },
+    'players would miss their file',
+  )
 })

@@ -44,6 +44,24 @@ t.test('a bundle takes the place of its source, which nobody may read', async (t
   )
 })
 
+t.test('a script never takes the place of another file of the build', async (t) => {
+  const root = t.testdir({
+    build: { 'index.html': '', 'main.js': 'play()', 'room.js': PLAIN, 'room.ts': PLAIN },
+    server: { 'main.js': PLAIN, 'rules.js': PLAIN },
+  })
+  const publish = async (room: string) => {
+    const script = await prepareRoomScript({ room, file: join(root, 'gameyard.json') }, join(root, 'build'))
+    if (!script) throw new Error('There is no script.')
+    t.teardown(() => script.remove())
+    return withRoomScript(await readBuild(join(root, 'build')), script).files.map(({ path }) => path)
+  }
+  const refusal = { code: 'room_script_name_taken', message: /published as main\.js/, hint: /another name/ }
+  await t.rejects(publish('server/main.js'), refusal, 'a script beside the build')
+  await t.rejects(publish('room.ts'), { code: 'room_script_name_taken' }, 'the bundle of a script in the build')
+  t.same(await publish('room.js'), ['index.html', 'main.js', 'room.js', 'room.ts'], 'its own source is replaced')
+  t.match(await publish('server/rules.js'), ['index.html', 'main.js', 'room.js', 'room.ts', 'rules.js'])
+})
+
 t.test('a script that imports something, or is TypeScript, is bundled into one file', async (t) => {
   const script = await prepare(t, 'src/room.ts', {
     'src/room.ts': `import { size } from './rules.ts'\nimport { name } from 'shapes'\nexport const settings: { tick: number } = { tick: size }\nexport const open = (room) => room.log(name)\nexport const close = async () => (await import('./rules.ts')).size`,
