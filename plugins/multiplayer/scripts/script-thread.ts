@@ -137,7 +137,7 @@ export class ScriptThread {
     this.#rest()
   }
 
-  /** Asks for the usage of all rooms, which is reported later. The thread walks through their heaps for it. */
+  /** Asks for the usage of all rooms, which is reported later. */
   measure(): void {
     const now = performance.now()
     if (now - this.#measuredAt < MEASURE_MS) return

@@ -7,6 +7,7 @@ import release from '@jitl/quickjs-ng-wasmfile-release-sync'
 import wasm from '@jitl/quickjs-ng-wasmfile-release-sync/wasm'
 import { newQuickJSWASMModuleFromVariant, newVariant, type QuickJSSyncVariant } from 'quickjs-emscripten-core'
 import { type FromThread, type OpenRoom, type ToThread, WATCH } from '../scripts/protocol.ts'
+import { countAllocations } from '../scripts/sandbox/allocation-sizes.ts'
 import { HostedSandbox } from '../scripts/sandbox/hosted-sandbox.ts'
 import { markProcessorTime } from '../scripts/sandbox/processor-time.ts'
 import { QuickJSMemory } from '../scripts/sandbox/quickjs-memory.ts'
@@ -59,7 +60,9 @@ Date.prototype.getTimezoneOffset = () => 0
 async function start(): Promise<void> {
   const program = await WebAssembly.compile(withTable(wasm))
   let instance: WebAssembly.Instance | undefined
+  let imported: WebAssembly.Imports = {}
   const instantiateWasm = (imports: WebAssembly.Imports, onSuccess: (instance: WebAssembly.Instance) => void) => {
+    imported = imports
     instance = new WebAssembly.Instance(program, imports)
     onSuccess(instance)
     return instance.exports
@@ -67,8 +70,9 @@ async function start(): Promise<void> {
   // The package's types describe its CommonJS form; the bundle has the other one.
   const variant = release as unknown as QuickJSSyncVariant
   const quickjs = await newQuickJSWASMModuleFromVariant(newVariant(variant, { emscriptenModule: { instantiateWasm } }))
-  const memory = new QuickJSMemory(quickjs)
-  const engine = { quickjs, memory, rejections: new RejectionTracker(quickjs, instance as WebAssembly.Instance) }
+  if (!instance) throw new Error('QuickJS has changed.')
+  countAllocations(quickjs, { imports: imported, exports: instance.exports })
+  const engine = { quickjs, memory: new QuickJSMemory(quickjs), rejections: new RejectionTracker(quickjs, instance) }
   warmUp(engine)
   port.on('message', (message: ToThread) => receive(engine, message))
   post({ t: 'ready' })

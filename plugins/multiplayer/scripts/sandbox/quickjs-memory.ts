@@ -1,10 +1,18 @@
-import { Lifetime, type QuickJSContext, type QuickJSHandle, type QuickJSWASMModule } from 'quickjs-emscripten-core'
+import {
+  Lifetime,
+  type QuickJSContext,
+  type QuickJSHandle,
+  type QuickJSRuntime,
+  type QuickJSWASMModule,
+} from 'quickjs-emscripten-core'
 
 /** Texts up to this size are exchanged in one piece of memory, which is kept. */
 const TEXT_BYTES = 64 * 1024
 const ARGUMENTS = 2
 const POINTER_BYTES = 4
 const NUMBER_BYTES = 8
+/** The position in a runtime of the bytes that it has allocated. */
+const ALLOCATED = 6 * POINTER_BYTES
 
 type Module = QuickJSWASMModule['module']
 type FFI = ReturnType<QuickJSWASMModule['getFFI']>
@@ -46,6 +54,13 @@ export class QuickJSMemory {
   get numbers(): Float64Array {
     this.#renew()
     return this.#numbers
+  }
+
+  /** Returns the bytes that a runtime has allocated (`allocation-sizes.ts`). */
+  allocatedBytes(runtime: QuickJSRuntime): number {
+    this.#renew()
+    // biome-ignore lint/complexity/useLiteralKeys: TypeScript reads private members only in this form
+    return this.#bytes.readUInt32LE(runtime['rt'].value + ALLOCATED)
   }
 
   /** Returns zeros that live as long as their buffer. */

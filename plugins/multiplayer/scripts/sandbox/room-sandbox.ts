@@ -29,6 +29,11 @@ const FRAMES_IN_CALL = 4
  * patience of the main thread, which can only end the whole thread (`../script-thread.ts`).
  */
 const CALLS_IN_VISIT = 2.5
+/**
+ * What QuickJS lets a room allocate, as a multiple of its memory. A room with more than its memory is ended when QuickJS
+ * asks, and after each turn: QuickJS itself throws only `null` when there is no memory for an exception either.
+ */
+const MEMORY_IN_CALL = 1.25
 /** Microtasks that run before the time is looked at again. */
 const JOBS_AT_ONCE = 64
 
@@ -105,8 +110,8 @@ export class RoomSandbox {
   #measuredSince = 0
   /** The processor time at the first question in this visit; null before it. */
   #visitSince: number | null = null
-  /** Set once a call has taken too long. A promise may have swallowed the exception with which QuickJS ends it. */
-  #late: Failure | null = null
+  /** Set once a limit is exceeded. A promise may have swallowed the exception with which QuickJS ends the call. */
+  #exceeded: Failure | null = null
   /** The events that run now: JSON values, separated by commas. */
   #events = ''
 
@@ -120,9 +125,9 @@ export class RoomSandbox {
     this.#rejections = tracker
     const runtime = quickjs.newRuntime()
     this.#runtime = runtime
-    runtime.setMemoryLimit(limits.memoryBytes)
+    runtime.setMemoryLimit(limits.memoryBytes * MEMORY_IN_CALL)
     runtime.setMaxStackSize(STACK_BYTES)
-    runtime.setInterruptHandler(() => this.#isLate())
+    runtime.setInterruptHandler(() => this.#isOverLimit())
     const context = runtime.newContext()
     this.#context = context
     const handles: QuickJSHandle[] = []
@@ -181,10 +186,7 @@ export class RoomSandbox {
   }
 
   get memoryBytes(): number {
-    const handle = this.#runtime.computeMemoryUsage()
-    const usage = this.#context.dump(handle) as { malloc_size?: number; memory_used_size?: number }
-    handle.dispose()
-    return usage.malloc_size ?? usage.memory_used_size ?? 0
+    return this.#memory.allocatedBytes(this.#runtime)
   }
 
   /**
@@ -238,12 +240,13 @@ export class RoomSandbox {
     const result = this.#memory.call(this.#context, this.#dispatch, `[${events}]`, given)
     given?.dispose()
     if (typeof result !== 'string') throw this.#failure(result)
-    this.#mustBeInTime()
+    this.#mustBeWithinLimits()
     return result
   }
 
-  #mustBeInTime(): void {
-    if (this.#late) throw new ScriptFailed(this.#late)
+  #mustBeWithinLimits(): void {
+    this.#exceeded ??= this.#memoryFailure()
+    if (this.#exceeded) throw new ScriptFailed(this.#exceeded)
   }
 
   /** Evaluates the module, and returns its exports. */
@@ -277,8 +280,8 @@ export class RoomSandbox {
       if (done.error) throw this.#failure(done.error)
       done.dispose()
       // A chain of short reactions may never reach the interrupt.
-      this.#isLate()
-      this.#mustBeInTime()
+      this.#isOverLimit()
+      this.#mustBeWithinLimits()
     }
   }
 
@@ -291,12 +294,14 @@ export class RoomSandbox {
    * Asked by QuickJS every few thousand operations. The time counts from the first question in a call. The prelude
    * counts the calls.
    */
-  #isLate(): boolean {
+  #isOverLimit(): boolean {
+    this.#exceeded ??= this.#memoryFailure()
+    if (this.#exceeded) return true
     const now = processorMs()
     const { callMs } = this.#limits
     this.#visitSince ??= now
     if (now - this.#visitSince > callMs * CALLS_IN_VISIT) {
-      this.#late ??= this.#tooLate('Calls that came together', callMs * CALLS_IN_VISIT)
+      this.#exceeded = this.#tooLate('Calls that came together', callMs * CALLS_IN_VISIT)
       return true
     }
     const calls = this.#number('calls')
@@ -306,12 +311,21 @@ export class RoomSandbox {
       return false
     }
     if (now - this.#measuredSince <= callMs) return false
-    this.#late ??= this.#tooLate('A call of the script', callMs)
+    this.#exceeded = this.#tooLate('A call of the script', callMs)
     return true
   }
 
   #tooLate(what: string, ms: number): Failure {
     return { reason: 'time', text: `${what} took more than ${ms} ms, ${this.#place()}.` }
+  }
+
+  #memoryFailure(): Failure | null {
+    return this.memoryBytes > this.#limits.memoryBytes ? this.#tooLarge() : null
+  }
+
+  #tooLarge(): Failure {
+    const text = `The room needs more than ${this.#limits.memoryBytes} bytes of memory, ${this.#place()}.`
+    return { reason: 'memory', text }
   }
 
   /** Says in which handler the script is. */
@@ -337,11 +351,8 @@ export class RoomSandbox {
     const [name, message, stack] = [part('name'), part('message'), part('stack')]
     const thrown = context.typeof(error) === 'string' ? context.getString(error) : `${name}: ${message}`
     error.dispose()
-    if (this.#late) return new ScriptFailed({ ...this.#late, stack: stack.slice(0, 2000) })
-    if (message === 'out of memory') {
-      const text = `The room needs more than ${this.#limits.memoryBytes} bytes of memory, ${this.#place()}.`
-      return new ScriptFailed({ reason: 'memory', text, stack: stack.slice(0, 2000) })
-    }
+    const exceeded = this.#exceeded ?? (message === 'out of memory' ? this.#tooLarge() : null)
+    if (exceeded) return new ScriptFailed({ ...exceeded, stack: stack.slice(0, 2000) })
     return new ScriptFailed({ reason: 'open', text: thrown.slice(0, 2000), stack: stack.slice(0, 2000) })
   }
 }

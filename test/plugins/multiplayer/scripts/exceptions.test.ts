@@ -189,15 +189,26 @@ export const leave = spin
   t.match(lines.at(-1), { text: `${took}, at its top level.` })
 })
 
-t.test('a room that needs too much memory is told where', async (t) => {
+t.test('a room that needs too much memory is told where, and never has it', async (t) => {
   const { open, enter, lines } = startScripts(t, { limits: { roomScriptMs: 1000 } })
-  const hosted = await open(`
-    export function message() { const all = []; for (;;) all.push(new Uint8Array(4e6)) }`)
-  const ada = await enter(hosted)
-  ada.send('grow')
-  await ada.end()
-  const text = 'The room needs more than 16777216 bytes of memory, in `message` of the type "grow".'
-  t.match(lines, [{ level: 'fatal', text }])
+  const before = process.memoryUsage.rss()
+  const ways = {
+    buffers: 'all.push(new Uint8Array(4e6))',
+    texts: "all.push('x'.repeat(1e6) + all.length)",
+    objects: 'all.push({ all })',
+    lists: 'all.push(new Array(1e5).fill(0))',
+  }
+  for (const [way, grow] of Object.entries(ways)) {
+    const hosted = await open(`export function message() { const all = []; for (;;) ${grow} }`, { room: way })
+    const ada = await enter(hosted)
+    ada.send('grow')
+    t.same(await ada.end(), { code: 4010, reason: 'room_failed' }, way)
+    const text = 'The room needs more than 16777216 bytes of memory, in `message` of the type "grow".'
+    t.match(lines.at(-1), { level: 'fatal', text }, way)
+  }
+  // All rooms are in one thread, whose memory is used again. It was 2,000 MB when only their number was limited.
+  const grown = Math.round((process.memoryUsage.rss() - before) / 1e6)
+  t.ok(grown < 200, `${grown} MB`)
 })
 
 t.test('lines that one call logs too many are counted', async (t) => {
