@@ -124,7 +124,9 @@ t.test('the keyboard of the play page belongs to the game', { timeout: timeLimit
 
   await frame.evaluate("location.assign('/long.html')")
   const long = await frameOf(page, `${url}/long.html`)
+  await long.waitForLoadState()
   await page.locator('.play iframe').focus()
+  await long.waitForFunction('document.hasFocus()')
   await page.keyboard.press('PageDown')
   t.ok(await until(async () => Number(await long.evaluate('scrollY')) > 0), 'a game that scrolls does')
   t.equal(await page.evaluate('scrollY'), 0)
