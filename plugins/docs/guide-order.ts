@@ -13,6 +13,7 @@ export const ORDER: { title: string; names: string[] }[] = [
       'behind-a-proxy',
       'hosted-services',
       'lan-jam',
+      'class',
       'scaling',
       'moderation',
       'selling-credits',

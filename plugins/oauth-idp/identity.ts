@@ -193,7 +193,8 @@ export class Identity {
     this.upstream = new Upstream({ ...around, players, signInMethods, tokens, emails, providers })
     this.deletion = new AccountDeletion({ db, events, players, sessions, apps, avatars: this.avatars })
     this.deletion.exporters.set('signIns', (playerId) => this.signIns.export(playerId))
-    this.administration = new Administration({ ...around, players, tokens, emails, deletion: this.deletion })
+    const { deletion, avatars } = this
+    this.administration = new Administration({ ...around, players, tokens, emails, deletion, avatars })
   }
 
   /** Finds a client for the endpoints, or null. With `oauth.registration: off` none that registered earlier is known. */

@@ -69,6 +69,9 @@ const CALLS: Record<string, (world: World, about: Owner) => Promise<Call> | Call
     { trusted: true } as never,
   ],
   'POST /admin/players/:id/sign-out': (_, { browser }) => [`/admin/players/${browser.id}/sign-out`],
+  'POST /admin/players/:id/rename': (_, { browser }) => [`/admin/players/${browser.id}/rename`, { name: 'Player 7' }],
+  'POST /admin/players/:id/picture/remove': (_, { browser }) => [`/admin/players/${browser.id}/picture/remove`],
+  'POST /admin/players/:id/password-link': (_, { browser }) => [`/admin/players/${browser.id}/password-link`],
   'POST /admin/quotas/:playerId': (_, { browser }) => [`/admin/quotas/${browser.id}`, { gamesPerPlayer: '3' }],
   'PATCH /api/admin/players/:playerId/quotas': (_, { browser }) => [
     `/api/admin/players/${browser.id}/quotas`,

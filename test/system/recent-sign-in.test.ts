@@ -13,6 +13,7 @@ t.test('what gives the server away needs a recent sign-in, and leads back to its
   const steps: [path: string, fields: Record<string, string>, page: string][] = [
     ['/admin/backup', {}, '/admin/storage'],
     ['/admin/credits', { player: player.id, amount: '5', description: 'A gift.', key: 'gift' }, '/admin/credits'],
+    [`${of}/password-link`, {}, of],
     [`${of}/role`, { role: 'admin' }, of],
     [`${of}/delete`, { confirm: player.id.slice(-6) }, of],
   ]

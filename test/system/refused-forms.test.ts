@@ -55,6 +55,7 @@ const REFUSED: Record<string, Refused> = {
   '/admin/quotas/:playerId': { fields: { gamesPerPlayer: 'many' }, says: /number/ },
   '/admin/credits': { fields: { player: 'nobody@example.org', amount: '5' }, says: /player/i },
   '/admin/players/:id/role': { fields: { role: 'king' }, says: /Choose one/ },
+  '/admin/players/:id/rename': { fields: { name: ' ' }, says: /Enter a name/ },
   '/admin/players/:id/delete': { fields: { confirm: 'yes' }, says: /confirm/ },
   '/jam': { fields: { title: 'x'.repeat(2001) }, says: /Use at most/ },
   '/sign-in': { fields: { email: 'kept@example.org', password: 'wrong' }, says: /password/i },

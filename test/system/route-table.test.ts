@@ -157,6 +157,9 @@ POST   /admin/players/:id/role                   portal  session page
 POST   /admin/players/:id/trust                  portal  session page
 POST   /admin/players/:id/distrust               portal  session page
 POST   /admin/players/:id/sign-out               portal  session page
+POST   /admin/players/:id/rename                 portal  session page
+POST   /admin/players/:id/picture/remove         portal  session page
+POST   /admin/players/:id/password-link          portal  session page
 POST   /admin/players/:id/delete                 portal  session page
 GET    /admin/invitations                        portal  session page
 POST   /admin/invitations                        portal  session page

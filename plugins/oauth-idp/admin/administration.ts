@@ -9,12 +9,13 @@ import type { Role } from '../../../core/http/auth.ts'
 import { cutPage, mustBeCursor, type PageQuery } from '../../../core/http/pagination.ts'
 import { LastAdmin } from '../errors.ts'
 import type { AccountDeletion } from '../players/account-deletion.ts'
-import type { AccountEmails } from '../players/account-emails.ts'
+import { type AccountEmails, LINK_MS } from '../players/account-emails.ts'
+import type { Avatars } from '../players/avatars.ts'
 import { lockAccount, lockAdmins } from '../players/caller-check.ts'
 import { PlayerRow } from '../players/entities.ts'
 import type { OneTimeTokens } from '../players/one-time-tokens.ts'
 import type { Players } from '../players/players.ts'
-import { roleOf } from '../players/profile.ts'
+import { normaliseName, roleOf } from '../players/profile.ts'
 import type { Player } from '../players/schemas.ts'
 import type { Decisions } from '../players/shared-content.ts'
 
@@ -26,11 +27,12 @@ interface AdministrationContext {
   portalUrl: string
 }
 
-/** Services that accounts and invitations require in addition. A shell command has neither. */
+/** Services that accounts and links require in addition. A shell command has none of them. */
 interface AdministrationParts {
   tokens: OneTimeTokens
   emails: AccountEmails
   deletion: AccountDeletion
+  avatars: Avatars
 }
 
 export type ManagedPlayer = Player & { disabled: boolean; trusted: boolean }
@@ -72,7 +74,9 @@ const WITH_ROLE = {
 } satisfies Record<Role, object>
 const WITH_STATE = { disabled: { disabled: true }, trusted: { trusted: true }, guest: { guest: true } }
 
-type Changes = Partial<Pick<PlayerRow, 'disabled' | 'disabledCause' | 'isAdmin' | 'moderator' | 'trusted'>>
+type Changes = Partial<
+  Pick<PlayerRow, 'disabled' | 'disabledCause' | 'isAdmin' | 'moderator' | 'trusted' | 'name' | 'avatar'>
+>
 
 interface Disabling {
   withContent?: boolean
@@ -83,7 +87,7 @@ interface Disabling {
 }
 
 /** Returns the state of a player that the audit log records before or after a change. */
-function stateOf(row: Required<Omit<Changes, 'disabledCause'>>, changes: Changes): AuditState | null {
+function stateOf(row: PlayerRow, changes: Changes): AuditState | null {
   if (changes.trusted !== undefined) return { trusted: row.trusted }
   if (changes.disabled !== undefined) return { disabled: row.disabled }
   return changes.isAdmin === undefined ? null : { role: roleOf(row) }
@@ -229,6 +233,43 @@ export class Administration {
 
   signOutEverywhere(id: string, by = PROGRAM): Promise<void> {
     return this.#change(id, {}, { by, action: 'player.sign-out' }, (em) => this.#context.players.endAccess(em, id))
+  }
+
+  /** Gives a player another name. @throws NotFound, InvalidRequest; Forbidden when a moderator acts on staff */
+  async rename(id: string, name: string, by = PROGRAM): Promise<void> {
+    // Rows of the audit stay after the account, so they have no names.
+    return this.#change(id, { name: normaliseName(name) }, { by, action: 'player.rename' })
+  }
+
+  /** Gives a player the generated picture. @throws NotFound; Forbidden when a moderator acts on staff */
+  async removePicture(id: string, by = PROGRAM): Promise<void> {
+    await this.#change(id, { avatar: null }, { by, action: 'player.picture' })
+    await this.#context.avatars.remove(id)
+  }
+
+  /**
+   * Creates a link by which a player sets a new password, for somebody who has lost theirs and gets no mail. It works as
+   * the one in a mail does, but proves nothing about their address.
+   *
+   * @returns the link, which is shown once
+   * @throws NotFound, Conflict for administrators, guests and disabled players
+   */
+  async makePasswordLink(id: string, by = PROGRAM): Promise<string> {
+    const { tokens, emails, portalUrl } = this.#context
+    let token = ''
+    await this.#change(id, {}, { by, action: 'player.password-link' }, async (em) => {
+      const { email, emailVerified, ...row } = await em.findOneOrFail(PlayerRow, { id })
+      if (row.isAdmin)
+        throw new Conflict('An administrator gets a new password by mail, or by `gameyard admin reset-password`.')
+      if (!email) throw new Conflict('The account has no email address, with which one signs in.')
+      if (row.disabled) throw new Conflict('Let the player in again first.')
+      token = await tokens.issue(em, 'reset', { playerId: id, email, data: { byStaff: true }, lifeMs: LINK_MS })
+      if (!emailVerified) return
+      const subject = 'A link for a new password'
+      const text = `An administrator of this server has made a link by which you set a new password. If you have not asked for one, tell them.`
+      await emails.enqueue(em, { kind: 'notice', playerId: id, subject, text })
+    })
+    return `${portalUrl}/reset-password/${token}`
   }
 
   /** Creates an invitation link, which makes one account. @returns the link, which is shown once */

@@ -18,6 +18,7 @@ const Deletion = Type.Object(
   { confirm: Type.Optional(Type.String({ maxLength: 100 })) },
   { additionalProperties: Type.String({ maxLength: 30 }) },
 )
+const NameBody = Type.Object({ name: Type.String({ maxLength: 4096 }) })
 const Done = Type.Object({ done: Type.Optional(Type.String()) })
 
 const RoleBody = Type.Object({
@@ -34,11 +35,13 @@ const DONE: Record<string, string> = {
   distrust: 'No longer trusted. Published games stay published.',
   role: 'The role has changed. It holds at once.',
   'sign-out': 'Signed out everywhere.',
+  rename: 'The name has changed.',
+  'picture/remove': 'The picture is removed.',
   delete: 'The player is deleted.',
   withdraw: 'The invitation is withdrawn.',
 }
 
-interface DisablingFields {
+interface StepFields {
   withContent?: unknown
   reason?: unknown
 }
@@ -92,22 +95,7 @@ export const adminPages: Routes = async (app) => {
   app.get(
     '/admin/players/:id',
     { ...staffPage, schema: { params: Params, querystring: Done } },
-    async (request, reply) => {
-      const player = await administration.find(request.params.id)
-      const isMe = player.id === callerOf(request).playerId
-      return page(request, reply, {
-        title: `Manage ${player.name}`,
-        current: '/admin/players',
-        body: PlayerPage({
-          player,
-          isMe,
-          viewerRole: roleOf(request),
-          links: player.isGuest ? [] : app.identity.playerLinks,
-          sharedContent: await deletion.sharedContentOf(player.id),
-          losses: roleOf(request) === 'admin' ? await deletion.lossesOf(player.id) : '',
-        }),
-      })
-    },
+    async (request, reply) => playerPage(request, reply, request.params.id),
   )
 
   app.post(
@@ -130,7 +118,7 @@ export const adminPages: Routes = async (app) => {
     },
   )
 
-  const steps: Record<string, (id: string, by: Actor, fields: DisablingFields) => Promise<void>> = {
+  const steps: Record<string, (id: string, by: Actor, fields: StepFields) => Promise<void>> = {
     disable: (id, by, { withContent, reason }) =>
       administration.setDisabled(id, true, {
         by,
@@ -140,6 +128,7 @@ export const adminPages: Routes = async (app) => {
     enable: (id, by) => administration.setDisabled(id, false, { by }),
     trust: (id, by) => administration.setTrusted(id, true, by),
     distrust: (id, by) => administration.setTrusted(id, false, by),
+    'picture/remove': (id, by) => administration.removePicture(id, by),
     'sign-out': (id, by) => administration.signOutEverywhere(id, by),
   }
   for (const [step, take] of Object.entries(steps)) {
@@ -151,7 +140,7 @@ export const adminPages: Routes = async (app) => {
       if (step !== 'sign-out') mustBeAnother(request, id)
       mustBeBelow(request, await administration.find(id))
       // Only the form that disables a player has fields.
-      await take(id, actorOf(request), (request.body ?? {}) as DisablingFields)
+      await take(id, actorOf(request), (request.body ?? {}) as StepFields)
       request.log.info({ step, subject: id, by: callerOf(request).playerId }, CHANGED)
       return reply.redirect(`/admin/players/${id}?done=${step}`, 303)
     })
@@ -166,6 +155,31 @@ export const adminPages: Routes = async (app) => {
       await administration.setRole(id, request.body.role, actorOf(request))
       request.log.info({ step: 'role', role: request.body.role, subject: id, by: callerOf(request).playerId }, CHANGED)
       return reply.redirect(`/admin/players/${id}?done=role`, 303)
+    },
+  )
+
+  app.post(
+    '/admin/players/:id/rename',
+    { ...staffPage, schema: { params: Params, body: NameBody } },
+    async (request, reply) => {
+      const { id } = request.params
+      mustBeAnother(request, id)
+      mustBeBelow(request, await administration.find(id))
+      await administration.rename(id, request.body.name, actorOf(request))
+      request.log.info({ step: 'rename', subject: id, by: callerOf(request).playerId }, CHANGED)
+      return reply.redirect(`/admin/players/${id}?done=rename`, 303)
+    },
+  )
+
+  app.post(
+    '/admin/players/:id/password-link',
+    { ...adminPage, preHandler: recently, schema: { params: Params } },
+    async (request, reply) => {
+      const { id } = request.params
+      mustBeAnother(request, id)
+      const link = await administration.makePasswordLink(id, actorOf(request))
+      request.log.info({ step: 'password-link', subject: id, by: callerOf(request).playerId }, CHANGED)
+      return playerPage(request, reply, id, link)
     },
   )
 
@@ -187,6 +201,25 @@ export const adminPages: Routes = async (app) => {
     await administration.withdraw(request.params.id, actorOf(request))
     return reply.redirect('/admin/invitations?done=withdraw', 303)
   })
+
+  const playerPage = async (request: FastifyRequest, reply: FastifyReply, id: string, passwordLink?: string) => {
+    const player = await administration.find(id)
+    const viewerRole = roleOf(request)
+    return page(request, reply, {
+      title: `Manage ${player.name}`,
+      current: '/admin/players',
+      status: passwordLink ? 201 : 200,
+      body: PlayerPage({
+        player,
+        isMe: id === callerOf(request).playerId,
+        viewerRole,
+        links: player.isGuest ? [] : app.identity.playerLinks,
+        sharedContent: await deletion.sharedContentOf(id),
+        losses: viewerRole === 'admin' ? await deletion.lossesOf(id) : '',
+        passwordLink,
+      }),
+    })
+  }
 
   const invitationsPage = async (request: FastifyRequest, reply: FastifyReply, link?: string) =>
     page(request, reply, {

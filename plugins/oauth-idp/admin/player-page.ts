@@ -6,6 +6,7 @@ import {
   Card,
   Checkbox,
   Confirm,
+  CopyValue,
   DescriptionList,
   Field,
   Form,
@@ -40,6 +41,8 @@ interface PlayerPageProps {
   sharedContent: readonly SharedItem[]
   /** What goes with the account, in sentences. */
   losses: string
+  /** The link for a new password that was just made. */
+  passwordLink: string | undefined
 }
 
 const ROLES = [
@@ -48,13 +51,21 @@ const ROLES = [
   { value: 'admin', label: 'Administrator' },
 ]
 
-export function PlayerPage({ player, isMe, viewerRole, links, sharedContent, losses }: PlayerPageProps): View {
+export function PlayerPage(props: PlayerPageProps): View {
+  const { player, isMe, viewerRole, links, sharedContent, losses, passwordLink } = props
   const { id, name, email, emailVerified, imageUrl, createdAt, disabled, trusted, role, isGuest } = player
   const administers = viewerRole === 'admin'
   const post = (step: string) => `/admin/players/${id}/${step}`
   return html`
     <${PageHeader} title=${name} crumbs=${[{ label: 'Players', href: '/admin/players' }]}
       chips=${html`<${State} player=${player} />`} />
+    ${
+      passwordLink &&
+      html`<${Notice} tone="success" title="The link is shown only this once.">
+        <p>Give it to ${name}, who sets a new password by it. It works once, within an hour.</p>
+        <${CopyValue} value=${passwordLink} label="Link for a new password" />
+      <//>`
+    }
     <${Section} layout="side" title="Player" description=${html`<${Avatar} name=${name} imageUrl=${pathOf(imageUrl)} size="l" />`}>
       <${Card}>
         <${DescriptionList} items=${[
@@ -93,6 +104,24 @@ export function PlayerPage({ player, isMe, viewerRole, links, sharedContent, los
                 ${administers && html`<form action=${post('sign-out')} method="post"><${Button}>Sign out everywhere<//></form>`}
               <//>
             <//>
+            <${Section} layout="side" title="Profile" description="For a name or a picture that others should not see.">
+              <${Card}>
+                <${Form} action=${post('rename')} submit="Change the name" kind="plain">
+                  <${Field} label="Name" name="name" value=${name} required maxlength=${60} autocomplete="off" />
+                <//>
+                <form action=${post('picture/remove')} method="post"><${Button}>Remove the picture<//></form>
+              <//>
+            <//>
+            ${
+              administers &&
+              email &&
+              !disabled &&
+              role !== 'admin' &&
+              html`<${Section} layout="side" title="Password" description="For somebody who has forgotten it and gets no mail. Nothing changes until they use the link.">
+                <${Card}><form class="row" action=${post('password-link')} method="post">
+                  <${Button}>Make a link for a new password<//></form><//>
+              <//>`
+            }
             ${
               !isGuest &&
               role === 'player' &&

@@ -41,10 +41,7 @@ export const recoveryPages: Routes = async (app) => {
       const returnTo = returnPath(request.body.returnTo, portal)
       try {
         await recovery.askForReset(email, callerAddress(request), waysBack.begin(request, reply, returnTo))
-        return renderMailSent(app, reply, email, {
-          lead: 'If there is an account with this address, a link is on its way to',
-          returnTo,
-        })
+        return renderMailSent(app, reply, email, { isReset: true, returnTo })
       } catch (error) {
         return askPage(reply, { email, returnTo, problem: formProblemOf(error) })
       }
@@ -212,26 +209,24 @@ export function renderMailSent(
   app: FastifyInstance,
   reply: FastifyReply,
   email: string,
-  {
-    lead = 'A link is on its way to',
-    user,
-    returnTo = '/',
-  }: { lead?: string; user?: NarrowPage['user']; returnTo?: string } = {},
+  { isReset = false, user, returnTo = '/' }: { isReset?: boolean; user?: NarrowPage['user']; returnTo?: string } = {},
 ): string {
-  const { driver } = app.config.mail as { driver: string }
-  const hint =
-    driver === 'log'
-      ? 'This server sends no mail. Ask its administrator for the link, which is in the log.'
-      : 'If it has not arrived after a minute, check your spam folder.'
+  const address = html`<strong>${email}</strong>`
+  const back = user
+    ? html`<${Button} href="/settings">Back to the settings<//>`
+    : html`<${Button} href=${other('/sign-in', returnTo)}>Back to sign-in<//>`
+  const form = html`<div class="row">${back}</div>`
+  if (!app.identity.sendsMail) {
+    const lede = isReset
+      ? html`Ask the person who runs it for a link: an administrator makes one on your page under “Players”. If there is an account with the address ${address}, a link is in the log, too.`
+      : html`Ask the person who runs it for the link for ${address}, which is in the log. It works once, within an hour.`
+    return narrowPage(reply, { status: 202, user, title: 'This server sends no mail', lede, form })
+  }
   return narrowPage(reply, {
     status: 202,
     user,
     title: 'Look into your mail',
-    lede: html`${lead} <strong>${email}</strong>. It works once, within an hour. ${hint}`,
-    form: html`<div class="row">${
-      user
-        ? html`<${Button} href="/settings">Back to the settings<//>`
-        : html`<${Button} href=${other('/sign-in', returnTo)}>Back to sign-in<//>`
-    }</div>`,
+    lede: html`${isReset ? 'If there is an account with this address, a link' : 'A link'} is on its way to ${address}. It works once, within an hour. If it has not arrived after a minute, check your spam folder.`,
+    form,
   })
 }

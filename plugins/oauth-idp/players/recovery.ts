@@ -58,7 +58,8 @@ export class Recovery {
 
   /**
    * Sets the password and uses the link up; a refused password leaves the link valid. All sessions end. If the address
-   * had not been verified, other sign-in methods of the account may be a stranger's and are removed too.
+   * had not been verified, other sign-in methods of the account may be a stranger's and are removed too. A link by mail
+   * verifies it.
    *
    * @returns the way back that was stored with the link
    * @throws LinkUsed, InvalidRequest
@@ -68,6 +69,7 @@ export class Recovery {
     const link = await tokens.find('reset', token)
     const player = link?.playerId ? await players.find(link.playerId) : null
     if (!link || !player || player.disabled || player.email !== link.email) throw new LinkUsed()
+    const { wayBack, byStaff = false } = (link.data ?? {}) as { wayBack?: WayBack; byStaff?: boolean }
     const passwordHash = await passwords.hash(password, player)
     await db.transaction(async (em) => {
       if (!(await tokens.consume(em, link))) throw new LinkUsed()
@@ -75,10 +77,10 @@ export class Recovery {
       await em.nativeDelete(OneTimeToken, { playerId: player.id, purpose: 'reset' })
       if (player.emailVerified) return
       await signInMethods.close(em, player.id)
-      await em.nativeUpdate(PlayerRow, { id: player.id }, { emailVerified: true })
+      if (!byStaff) await em.nativeUpdate(PlayerRow, { id: player.id }, { emailVerified: true })
     })
     await events.emit('player.changed', { playerId: player.id })
-    return (link.data as { wayBack?: WayBack } | null)?.wayBack
+    return wayBack
   }
 
   /** Sends a signed-in player a link that verifies their address. @throws Conflict, RateLimited */

@@ -1,8 +1,10 @@
+import { PNG } from 'pngjs'
 import t from 'tap'
 import { exchange, obtainCode, registerApp } from '../../kit/oauth.ts'
 import { Client, PASSWORD, startPlatform } from '../../kit/platform.ts'
 
 const only = ['oauth-idp', 'tokens']
+const NEXT = 'another yard battery fence'
 
 t.test('the pages are for administrators alone', async (t) => {
   const platform = await startPlatform(t, { only })
@@ -142,6 +144,55 @@ t.test('a moderator disables players who are no staff, and sees no more than tha
 
   t.equal((await admin.submit(`/admin/players/${moderator.id}/role`, { role: 'player' })).status, 303)
   t.equal((await moderator.get('/admin/players')).status, 403, 'a role that was taken is gone at once')
+})
+
+t.test('an administrator makes a link for somebody who has lost their password and gets no mail', async (t) => {
+  const platform = await startPlatform(t, { only, config: { auth: { guests: true }, mail: { driver: 'log' } } })
+  const [admin, browser] = [await platform.admin(), new Client(platform.app)]
+  const player = await platform.signUp({ email: 'ada@class.example', name: 'Ada' })
+  const asked = await browser.submit('/reset-password', { email: 'ada@class.example' })
+  t.match(asked, { status: 202, text: /This server sends no mail[\s\S]*Ask the person who runs it/ })
+  const make = (id: string, by: Client = admin) => by.submit(`/admin/players/${id}/password-link`, {})
+  const made = await make(player.id)
+  t.match(made, { status: 201, text: /shown only this once/, headers: { 'cache-control': 'no-store' } })
+  const link = /\/reset-password\/[\w-]{43}/.exec(made.text)?.[0] as string
+  t.equal((await player.get('/settings')).status, 200, 'nothing has changed yet')
+  t.notMatch((await admin.get(`/admin/players/${player.id}`)).text, link, 'nor is the link shown again')
+
+  t.match(await browser.submit(link, { password: NEXT }), { status: 303 })
+  t.equal((await browser.submit(link, { password: PASSWORD })).status, 410, 'it works once')
+  t.equal((await player.get('/settings')).status, 303, 'all sessions have ended')
+  const credentials = { email: 'ada@class.example', password: NEXT }
+  const signedIn = await browser.post('/api/auth/sign-in', credentials)
+  t.match(signedIn, { status: 200, body: { user: { emailVerified: false } } }, 'it proves nothing about the address')
+
+  const guest = await platform.stranger.post('/api/auth/guest', { name: 'Gus' })
+  const other = await platform.signUp()
+  await platform.app.identity.administration.setRole(other.id, 'admin')
+  await platform.app.identity.administration.setDisabled(player.id, true)
+  for (const id of [admin.id, other.id, guest.body.user.id, player.id]) {
+    t.equal((await make(id)).status, 409)
+    t.notMatch((await admin.get(`/admin/players/${id}`)).text, 'password-link', 'nor is it offered')
+  }
+  t.same(await platform.app.db.query('select count(*) as links from one_time_tokens'), [{ links: 0 }])
+})
+
+t.test('staff give a player another name and the generated picture', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const admin = await platform.admin()
+  const [moderator, player] = [await platform.signUp({ name: 'Mo' }), await platform.signUp({ name: 'Rude word' })]
+  await platform.app.identity.administration.setRole(moderator.id, 'moderator')
+  const drawn = (await player.get(`/avatars/${player.id}`)).text
+  await platform.app.identity.avatars.set(player.id, PNG.sync.write(new PNG({ width: 64, height: 64 })))
+  t.not((await player.get(`/avatars/${player.id}`)).text, drawn)
+  t.match(await moderator.submit(`/admin/players/${player.id}/rename`, { name: ' Player 7 ' }), { status: 303 })
+  t.match(await moderator.submit(`/admin/players/${player.id}/picture/remove`, {}), { status: 303 })
+  t.match((await player.get('/api/auth/session')).body.user, { name: 'Player 7', imageUrl: /\/avatars\/ply_\w+$/ })
+  t.equal((await player.get(`/avatars/${player.id}`)).text, drawn)
+  for (const step of ['rename', 'picture/remove']) {
+    t.equal((await moderator.submit(`/admin/players/${admin.id}/${step}`, { name: 'King' })).status, 403)
+    t.equal((await moderator.submit(`/admin/players/${moderator.id}/${step}`, { name: 'King' })).status, 409)
+  }
 })
 
 t.test('signed out everywhere means everywhere', async (t) => {

@@ -467,6 +467,9 @@ POST   /admin/players/:id/trust                        403  303  403  403  403  
 POST   /admin/players/:id/distrust                     403  303  403  403  403  303  303  403  403  403
 POST   /admin/players/:id/role                         403  303  403  403  403  403  400  403  403  403
 POST   /admin/players/:id/sign-out                     403  303  403  403  403  403  303  403  403  403
+POST   /admin/players/:id/rename                       403  303  403  403  403  400  400  403  403  403
+POST   /admin/players/:id/picture/remove               403  303  403  403  403  303  303  403  403  403
+POST   /admin/players/:id/password-link                403  303  403  403  403  403  201  403  403  403
 GET    /admin/storage                                  403  303  403  403  403  403  200  403  403  403
 POST   /admin/storage/count                            403  303  403  403  403  403  303  403  403  403
 
