@@ -8,6 +8,7 @@
  * not change.
  */
 
+import { replaceDeniedStorage } from './frame/denied-storage.ts'
 import { leaveByEscape } from './frame/escape-key.ts'
 import { FRAME_SESSION_CHANGED, type FrameSession, frameSession, setFrameSession } from './frame/hook.ts'
 import { PlayPage } from './frame/play-page.ts'
@@ -153,6 +154,7 @@ if (portal && window.top !== window && !frameSession()) {
   const framed = above ? null : new Framed(portal, place === 'private')
   const session = above ?? (framed as FrameSession)
   setFrameSession(session)
+  replaceDeniedStorage(portal)
   keepScrollKeys()
   leaveByEscape(portal)
   attachToken(session, () => framed?.signedOut())

@@ -179,8 +179,10 @@ export interface PlayFrameProps {
    * the frame, and `plain` is the address of the frame without scripts.
    */
   signIn?: { ticket: string; plain: string } | undefined
-  /** Shows a cover, and opens the frame when its button is pressed. Value: the address of the game without scripts. */
-  covered?: string | undefined
+  /** Whether the frame opens only when the button of a cover is pressed. */
+  covered?: boolean
+  /** The game's own address: for a page without scripts, and for browsers that deny storage to frames. */
+  alone: string
 }
 
 /** What a game may use, or may ask the player for: the browser still asks before it gives microphone, camera or MIDI. */
@@ -205,27 +207,28 @@ const granted = [
  * A running game in a frame that fills the page, for a page rendered `wide`. Content below it goes into
  * `PlayFrameDetails`.
  */
-export function PlayFrame({ src, game, isolated, elsewhere, signIn, covered }: PlayFrameProps): View {
+export function PlayFrame({ src, game, isolated, elsewhere, signIn, covered = false, alone }: PlayFrameProps): View {
   const { title, lang } = game
   const allow = isolated ? `${granted}; cross-origin-isolated` : granted
   const waiting = html`<p class="play-wait" role="status" hidden data-waiting><span>Starting <bdi lang=${lang}>${title}</bdi>…</span></p>`
   // For browsers without a full screen of their own, such as those of iPhones.
   const exit = html`<button class="button small play-exit" type="button" data-exit-full-screen>Exit full screen</button>`
+  const note = html`<p class="play-note" role="status" hidden data-no-storage>Your browser lets games keep nothing on this page, such as progress. <a href=${alone}>Open it on its own</a></p>`
   // The name of the frame tells the game which messages this page sends (clients/browser/frame/play-page.ts).
-  if (!signIn && covered === undefined) {
-    return html`<div class="play" data-elsewhere=${elsewhere || undefined}>${exit}${waiting}<iframe src=${src} name="service-visitor" title=${title} lang=${lang} allow=${allow} aria-describedby="play-keys"></iframe></div>`
+  if (!signIn && !covered) {
+    return html`<div class="play" data-elsewhere=${elsewhere || undefined}>${exit}${note}${waiting}<iframe src=${src} name="service-visitor" title=${title} lang=${lang} allow=${allow} aria-describedby="play-keys"></iframe></div>`
   }
   return html`
     <div class="play" data-ticket=${signIn?.ticket} data-src=${src} data-title=${title} data-lang=${lang} data-allow=${allow}>
-      ${exit}${waiting}
+      ${exit}${note}${waiting}
       ${
-        covered === undefined
+        !covered
           ? signIn &&
             html`<noscript><iframe src=${signIn.plain} title=${title} lang=${lang} allow=${allow}></iframe></noscript>`
           : html`<div class="play-cover" data-cover>
               <${Cover} ...${game} />
               <button class="button act" type="button" hidden data-start>Start <bdi lang=${lang}>${title}</bdi></button>
-              <noscript><a class="button act" href=${covered}>Open <bdi lang=${lang}>${title}</bdi> on its own</a></noscript>
+              <noscript><a class="button act" href=${alone}>Open <bdi lang=${lang}>${title}</bdi> on its own</a></noscript>
             </div>`
       }
     </div>`

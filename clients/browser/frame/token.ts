@@ -8,11 +8,13 @@ const NOBODY = '-'
  */
 export class TokenStore {
   #token: string | null
+  /** Null where the browser blocks it. Other code may put one in its place that does not survive a reload. */
+  readonly #storage = touch(() => window.sessionStorage)
   /** Whether the token survives a reload. */
   lasting = true
 
   constructor() {
-    this.#token = stored(() => sessionStorage.getItem(KEY))
+    this.#token = touch(() => this.#storage?.getItem(KEY)) ?? null
   }
 
   get value(): string | null {
@@ -22,15 +24,15 @@ export class TokenStore {
   keep(token: string): void {
     this.#token = token
     this.lasting =
-      stored(() => {
-        sessionStorage.setItem(KEY, token)
-        return sessionStorage.getItem(KEY)
+      touch(() => {
+        this.#storage?.setItem(KEY, token)
+        return this.#storage?.getItem(KEY)
       }) === token
   }
 
   forget(): void {
     this.#token = null
-    stored(() => sessionStorage.removeItem(KEY))
+    touch(() => this.#storage?.removeItem(KEY))
   }
 
   /** Keeps the player signed out until a token is stored or this store is cleared. */
@@ -40,9 +42,9 @@ export class TokenStore {
 }
 
 /** Accesses the storage, which throws where the browser blocks it. */
-function stored<Value>(touch: () => Value): Value | null {
+function touch<Value>(access: () => Value): Value | null {
   try {
-    return touch()
+    return access()
   } catch {
     return null
   }

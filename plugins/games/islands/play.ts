@@ -5,6 +5,7 @@
 import { leadToSignIn, openFrame } from './play/frame.ts'
 import { offerFullScreen } from './play/full-screen.ts'
 import { giveKeyboardTo, leaveByKey } from './play/keyboard.ts'
+import { offerOwnPage } from './play/no-storage.ts'
 import { fitWindow } from './play/window-height.ts'
 
 const place = document.querySelector<HTMLElement>('.play')
@@ -29,6 +30,7 @@ function open(place: HTMLElement, { givesKeyboard }: { givesKeyboard: boolean })
   offerFullScreen(place, frame)
   leaveByKey(frame)
   leadToSignIn(frame)
+  offerOwnPage(place, frame)
   if (isNew || document.readyState !== 'complete') showWaiting(frame, isNew)
 }
 

@@ -70,7 +70,7 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins' | 'site'>, p
               )
         }
       <//>
-      <${PlayFrame} src=${src} game=${{ ...game, lang }} isolated=${game.isolated} elsewhere=${!game.hosted} signIn=${signIn} covered=${game.settings.clickToStart ? href : undefined} />`
+      <${PlayFrame} src=${src} game=${{ ...game, lang }} isolated=${game.isolated} elsewhere=${!game.hosted} signIn=${signIn} covered=${game.settings.clickToStart} alone=${href} />`
     }
     <${PlayFrameDetails}>
       ${
