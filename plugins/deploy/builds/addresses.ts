@@ -4,11 +4,15 @@ export interface Loaded {
   element: string
   /** Addresses of which one is enough: the sources of a font, or a single one. Empty for what loads nothing. */
   addresses: string[]
+  /** Whether it is a script that the browser itself runs: a classic one or a module. */
+  isRun?: boolean
 }
 
 /** A tag. A `<` in a quoted value ends the search, so that the whole text is read only once. */
 const TAG = /<([a-z][a-z0-9-]{0,30})(?=[\s/>])((?:[^<>"']|"[^"<]*"|'[^'<]*'){0,3000})>/gi
 const ATTRIBUTE = /(?<=[\s/"'])([\w:-]{1,60})\s{0,9}=\s{0,9}(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/g
+/** The types of scripts that browsers run. */
+const RUN = /^(?:module|(?:text|application)\/(?:x-)?(?:java|ecma)script)?$/i
 /** Elements whose content is text, or no part of the page where scripts run. */
 const RAW = new Set(['script', 'style', 'template', 'noscript', 'textarea', 'title', 'xmp', 'iframe'])
 /** The attributes with the addresses that an element loads. */
@@ -45,7 +49,8 @@ export function* loadedByPage(html: string): Generator<Loaded> {
       for (const name of LOADING[element] ?? []) {
         const value = attributes.get(name)
         const addresses = value === undefined ? [] : name === 'srcset' ? sourcesOf(value) : [value.trim()]
-        for (const address of addresses) yield { element, addresses: [address] }
+        const isRun = element === 'script' && RUN.test(attributes.get('type')?.trim() ?? '')
+        for (const address of addresses) yield { element, addresses: [address], isRun }
       }
     }
     yield { element, addresses: [] }

@@ -13,6 +13,8 @@ const MAKERS_HOST =
 const SITE = 'http://game.invalid/'
 /** Addresses of the page itself, placeholders, and fragments. */
 const MADE_AT_RUN_TIME = /^(?:#|data:|blob:|about:|mailto:|javascript:)|[{}<>$]|%[A-Z_]+%/i
+/** Sources from which a build tool makes what browsers run and read. */
+const SOURCES = { run: /\.(?:tsx?|mts|cts|jsx|vue|svelte)$/i, linked: /\.(?:scss|sass|less|styl)$/i }
 /** A text in a script that can be the name of a file. */
 const LITERAL = /["'`]([^"'`\\\s<>{}|*?:;,()]{1,150}\.[a-z0-9]{2,5})["'`]/gi
 
@@ -44,10 +46,18 @@ export class References {
    * @param path of the file
    * @param base the address against which its addresses are resolved, by `baseOfPage` or `siteAddress`
    */
-  add(path: string, base: string, { element, addresses }: Loaded): void {
+  add(path: string, base: string, { element, addresses, isRun = false }: Loaded): void {
     // Of several sources the browser takes one that it knows, and makers leave the others out.
     const judged = addresses.map((address) => this.#matchOf(path, base, address, element))
     const isThere = judged.some((one) => one?.match.kind === 'found')
+    const sources = isRun ? SOURCES.run : element === 'link' ? SOURCES.linked : null
+    for (const one of judged) {
+      if (!one || one.match.kind === 'missing' || !sources?.test(one.resolved)) continue
+      const what = `${printablePath(path)} loads ${printablePath(one.address)}, a source that browsers do not understand.`
+      const how =
+        'Build the project first, often with npm run build, and publish the folder that this makes, such as dist.'
+      this.#add('not_built', path, `${what} ${how}`)
+    }
     for (const one of judged)
       if (one && !(isThere && one.match.kind === 'missing')) this.#judge(path, one.address, one.match, one.resolved)
   }

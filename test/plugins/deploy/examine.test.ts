@@ -212,6 +212,22 @@ t.test('addresses that will break are named, and others are not', async (t) => {
   t.equal((await examined({ 'index.html': page(many) })).notes.length, 10, 'at most ten')
 })
 
+t.test('a project that nobody has built is told so', async (t) => {
+  const tree = {
+    'index.html': page('<link rel="stylesheet" href="look.scss"><script type="module" src="/src/main.ts"></script>'),
+    'look.scss': '',
+    'package.json': '{}',
+    'src/main.ts': 'let a: number',
+  }
+  const { notes } = await examined(tree)
+  t.match(notes, [
+    { code: 'not_built', path: 'index.html', message: /^index\.html loads look\.scss, a source/ },
+    { code: 'not_built', path: 'index.html', message: /^index\.html loads \/src\/main\.ts, .*npm run build.* dist\.$/ },
+  ])
+  const compiled = '<script type="text/babel" src="app.jsx"></script><video src="film.ts"></video>'
+  t.same(await codesOf({ 'index.html': page(compiled), 'app.jsx': '', 'film.ts': '' }), [], 'a script may compile it')
+})
+
 t.test('what pages and style sheets load is looked up', async (t) => {
   const messagesOf = async (tree: Tree) => (await examined(tree)).notes.map(({ message }) => message)
   t.same(
