@@ -20,6 +20,10 @@ declare module 'fastify' {
   interface FastifyInstance {
     rateLimiter: RateLimiter
   }
+  interface FastifyContextConfig {
+    /** Counts requests apart from all others: a busy neighbour at the same address then leaves room to sign in. */
+    rateLimitGroup?: string
+  }
 }
 
 /**
@@ -101,7 +105,7 @@ export class RateLimiter {
  * addresses there. Game origins and the routes of every origin (`any`: health and the like) are exempt. A route with
  * `config: { rateLimit: false }` is exempt too. A route with `config: { rateLimit: { max, timeWindow, keyGenerator } }`
  * (@fastify/rate-limit's own option, times in ms) has that limit as well as the general one. For a limit that depends
- * on the body use `app.rateLimiter.take`.
+ * on the body use `app.rateLimiter.take`. Routes with the same `rateLimitGroup` are counted apart from all others.
  *
  * Called after the route contract is installed (core/http/routes.ts) and before any route.
  */
@@ -157,7 +161,7 @@ export async function registerRateLimits(
     global: false,
     max: limits.requestsPerMinute,
     timeWindow: MINUTE_MS,
-    keyGenerator: callerKey,
+    keyGenerator: generalKey,
     store: storeOn(limiter),
     enableDraftSpec: true, // `RateLimit-…` without the prefix `X-`
     ...(limits.rateLimits ? {} : { allowList: () => true }),
@@ -174,6 +178,12 @@ export async function registerRateLimits(
 export function callerKey(request: FastifyRequest): string {
   const { principal } = request
   return principal ? `${principal.kind}/${principal.playerId}` : `address/${callerAddress(request)}`
+}
+
+/** The key of the general limit. */
+function generalKey(request: FastifyRequest): string {
+  const { rateLimitGroup } = request.routeOptions.config
+  return rateLimitGroup ? `${rateLimitGroup}/${callerKey(request)}` : callerKey(request)
 }
 
 /**

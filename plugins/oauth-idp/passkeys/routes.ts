@@ -7,7 +7,7 @@ import { SignedInPlayer } from '../players/schemas.ts'
 
 const constraints = { origin: 'portal' }
 const tags = ['Sign-in']
-const anyone = { config: { auth: 'none', sameOrigin: true }, constraints } as const
+const anyone = { config: { auth: 'none', sameOrigin: true, rateLimitGroup: 'sign-in' }, constraints } as const
 const owner = { config: { auth: 'session' }, constraints } as const
 
 /** JSON of the WebAuthn specification (`toJSON` of a credential, creation or request options). */

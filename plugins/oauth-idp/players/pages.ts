@@ -10,11 +10,15 @@ import { renderMailSent } from './recovery-pages.ts'
 import { other, SignInPage, SignUpPage } from './sign-in-page.ts'
 
 const constraints = { origin: 'portal' }
-const looks = { config: { auth: 'optional', page: true }, constraints } as const
+const rateLimitGroup = 'sign-in'
+const looks = { config: { auth: 'optional', page: true, rateLimitGroup }, constraints } as const
 /** The way back may be a whole authorization request, percent-encoded once more. */
 const bodyLimit = 16_384
-const acts = { config: { auth: 'none', sameOrigin: true, page: true }, constraints, bodyLimit } as const
-const invited = { config: { auth: 'optional', sameOrigin: true, page: true, secretPath: true }, constraints } as const
+const acts = { config: { auth: 'none', sameOrigin: true, page: true, rateLimitGroup }, constraints, bodyLimit } as const
+const invited = {
+  config: { auth: 'optional', sameOrigin: true, page: true, secretPath: true, rateLimitGroup },
+  constraints,
+} as const
 
 /** Form fields are optional in the schema, so that an error about a missing field appears beside it. */
 const Text = Type.Optional(Type.String({ maxLength: 4096 }))

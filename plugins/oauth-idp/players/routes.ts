@@ -5,6 +5,7 @@ import { ChallengeOrNull, GuestBody, Pending, SessionState, SignedInPlayer, Sign
 
 const constraints = { origin: 'portal' }
 const tags = ['Sign-in']
+const rateLimitGroup = 'sign-in'
 
 /** Sign-up and sign-in for the portal's own scripts. */
 export const playerRoutes: Routes = async (app) => {
@@ -13,7 +14,7 @@ export const playerRoutes: Routes = async (app) => {
   app.get(
     '/api/auth/sign-up/challenge',
     {
-      config: { auth: 'none' },
+      config: { auth: 'none', rateLimitGroup },
       constraints,
       schema: {
         tags,
@@ -33,7 +34,7 @@ export const playerRoutes: Routes = async (app) => {
   app.post(
     '/api/auth/sign-up',
     {
-      config: { auth: 'none', sameOrigin: true },
+      config: { auth: 'none', sameOrigin: true, rateLimitGroup },
       constraints,
       schema: {
         tags,
@@ -61,7 +62,7 @@ export const playerRoutes: Routes = async (app) => {
   app.post(
     '/api/auth/guest',
     {
-      config: { auth: 'none', sameOrigin: true },
+      config: { auth: 'none', sameOrigin: true, rateLimitGroup },
       constraints,
       schema: { tags, summary: 'Play as a guest', body: GuestBody, response: { 201: SignedInPlayer } },
     },
@@ -76,7 +77,7 @@ export const playerRoutes: Routes = async (app) => {
   app.post(
     '/api/auth/sign-in',
     {
-      config: { auth: 'none', sameOrigin: true },
+      config: { auth: 'none', sameOrigin: true, rateLimitGroup },
       constraints,
       schema: { tags, summary: 'Sign in', body: SignInBody, response: { 200: SignedInPlayer } },
     },
@@ -91,7 +92,7 @@ export const playerRoutes: Routes = async (app) => {
   app.post(
     '/api/auth/sign-out',
     {
-      config: { auth: 'none', sameOrigin: true },
+      config: { auth: 'none', sameOrigin: true, rateLimitGroup },
       constraints,
       schema: { tags, summary: 'Sign out', response: { 204: Type.Null() } },
     },

@@ -12,7 +12,11 @@ import { FlowCookies, type OpenFlow } from './flow-cookies.ts'
 import type { Provider } from './providers.ts'
 
 const constraints = { origin: 'portal' }
-const looks = { config: { auth: 'optional', page: true }, constraints, onRequest: refusePrefetch } as const
+const looks = {
+  config: { auth: 'optional', page: true, rateLimitGroup: 'sign-in' },
+  constraints,
+  onRequest: refusePrefetch,
+} as const
 const owner = { config: { auth: 'session', page: true, secretPath: true }, constraints } as const
 const ProviderParams = Type.Object({ provider: Type.String() })
 const TokenParams = Type.Object({ token: Type.String() })

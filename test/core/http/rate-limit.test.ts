@@ -52,6 +52,7 @@ async function startApp(t: Test, options: { bus?: Bus; max?: number; enabled?: b
   app.get('/open', { ...portal, config: { auth: 'none' } }, async () => 'open')
   app.get('/mine', { ...portal, config: { auth: 'any-token' } }, async (request) => request.principal?.playerId)
   app.get('/scoped', { ...portal, config: { auth: { scope: 'games:write' } } }, async () => 'scoped')
+  app.get('/door', { ...portal, config: { auth: 'none', rateLimitGroup: 'door' } }, async () => 'door')
   app.get('/style.css', { ...portal, config: { auth: 'none', rateLimit: false } }, async () => 'css')
   app.post(
     '/token',
@@ -89,6 +90,13 @@ interface Ask {
 }
 
 const clientOf = (request: { headers: Record<string, unknown> }) => String(request.headers['x-client'])
+
+t.test('a group of routes is counted apart from the others', async (t) => {
+  const { statuses } = await startApp(t)
+  t.same(await statuses(4, '/open'), [200, 200, 200, 429])
+  t.same(await statuses(4, '/door'), [200, 200, 200, 429], 'it has a limit of its own')
+  t.same(await statuses(1, '/open', { ip: '192.0.2.2' }), [200])
+})
 
 t.test('the answer counts down, the request beyond the limit is refused, and the next minute is free', async (t) => {
   const { ask, clock } = await startApp(t)
