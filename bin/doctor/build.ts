@@ -95,15 +95,16 @@ const failed = (name: string, { message, hint }: CliError): Check => ({
 /** Checks a room script as the platform does at the deploy. */
 async function roomScript(script: RoomScript, build: Build): Promise<Check[]> {
   const { path, file, size, bundled } = script
-  const [{ exposedFiles, exposedWarning }, { inspectScript }, { ROOM_SCRIPT_BYTES }] = await Promise.all([
+  const [{ exposedFiles, exposedWarning }, { inspectScript }, { ROOM_SCRIPT_BYTES }, { formatBytes }] = await Promise.all([
     import('../../clients/cli/deploy/exposed-files.ts'),
     import('../../plugins/deploy/room-script/inspect.ts'),
     import('../../plugins/deploy/manifest/check-files.ts'),
+    import('../../core/format-bytes.ts'),
   ])
   const refused = (message: string): Check[] => [{ name: ROOM_SCRIPT, status: 'failed', message }]
   if (path === 'index.html') return refused(`${path} is the page of the game, and no room script`)
   if (size > ROOM_SCRIPT_BYTES)
-    return refused(`${path} has ${size} bytes; a room script has at most ${ROOM_SCRIPT_BYTES}`)
+    return refused(`${path} is larger than ${formatBytes(ROOM_SCRIPT_BYTES)}, the most that a room script may have`)
   let text: string
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file))

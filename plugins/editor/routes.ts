@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { InvalidRequest, PayloadTooLarge } from '../../core/errors.ts'
+import { formatBytes } from '../../core/format-bytes.ts'
 import { callerOf, TOKENS_AND_SESSION } from '../../core/http/auth.ts'
 import type { Routes } from '../../core/http/routes.ts'
 import { fileHead, replyWithFile } from '../../core/http/send-file.ts'
@@ -237,7 +238,7 @@ function takeAnyBody(app: FastifyInstance, limits: EditorLimits): void {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   app.setErrorHandler((error: FastifyError) => {
     if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-      throw new PayloadTooLarge(`A file of a draft has at most ${limits.draftFileBytes} bytes; deploy larger ones.`)
+      throw new PayloadTooLarge(`A file of a draft has at most ${formatBytes(limits.draftFileBytes)}; deploy larger ones.`)
     }
     throw error
   })

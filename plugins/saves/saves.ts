@@ -1,3 +1,4 @@
+import { formatBytes } from '../../core/format-bytes.ts'
 import type { FastifyInstance } from 'fastify'
 import { formatBytes } from '../../core/pages/index.ts'
 import { type Conditions, holds } from './conditions.ts'
@@ -124,7 +125,7 @@ export class Saves {
     { isConflict = false } = {},
   ): Promise<{ created: boolean; save: WrittenSave }> {
     const { db, clock } = this.#parts
-    if (bytes.length > this.#limits.saveBytes) throw new SaveTooLarge(this.#limits.saveBytes)
+    if (bytes.length > this.#limits.saveBytes) throw new SaveTooLarge(formatBytes(this.#limits.saveBytes))
     await this.#quota.mustHaveRoom(owner.gameId)
     const limitBytes = await this.#games.bytesOf(owner.gameId)
     // A change that is refused anyway must store nothing. The same checks in the transaction decide.

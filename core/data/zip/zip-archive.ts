@@ -5,6 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { crc32, inflateRawSync } from 'node:zlib'
 import { type Entry, fromRandomAccessReaderPromise, type ZipFile } from 'yauzl'
 import { InvalidRequest, PayloadTooLarge } from '../../errors.ts'
+import { formatBytes } from '../../format-bytes.ts'
 import { pathProblem, printablePath } from '../file-path.ts'
 import { nameOf, TOP_FOLDER } from './zip-names.ts'
 import { BlockReader } from './zip-reader.ts'
@@ -93,7 +94,7 @@ export class Archive {
   checkTotal(files: readonly ArchivedFile[], { what, mostBytes }: { what: string; mostBytes: number }): void {
     const total = files.reduce((sum, { size }) => sum + size, 0)
     if (total > mostBytes) {
-      throw new PayloadTooLarge(`The files have ${total} bytes together; ${what} has at most ${mostBytes}.`)
+      throw new PayloadTooLarge(`The files are larger than ${formatBytes(mostBytes)} together, the most that ${what} may have.`)
     }
     if (total > this.#zip.fileSize * MOST_RATIO + RATIO_SLACK_BYTES) {
       throw new InvalidRequest(`The archive is taken for a bomb: ${this.#zip.fileSize} bytes unpack to ${total}.`)

@@ -4,6 +4,7 @@ import { printablePath } from '../../../core/data/file-path.ts'
 import type { Spool } from '../../../core/data/spool.ts'
 import { Archive, type ArchivedFile } from '../../../core/data/zip/zip-archive.ts'
 import { InvalidRequest, PayloadTooLarge } from '../../../core/errors.ts'
+import { formatBytes } from '../../../core/format-bytes.ts'
 import { InvalidModel } from '../errors.ts'
 import type { Limits } from '../limits.ts'
 import type { Models } from '../models/models.ts'
@@ -121,7 +122,7 @@ async function filesOf(archive: Archive, limits: Limits): Promise<ArchivedFile[]
   }
   for (const { path, size } of meant) {
     if (size > limits.assetBytes) {
-      throw new PayloadTooLarge(`${printablePath(path)} has ${size} bytes; a file has at most ${limits.assetBytes}.`)
+      throw new PayloadTooLarge(`${printablePath(path)} is larger than ${formatBytes(limits.assetBytes)}, the most that a file may have.`)
     }
   }
   archive.checkTotal(meant, { what: 'a pack', mostBytes: limits.assetPackBytes })

@@ -45,6 +45,37 @@ export function sniff(head: Buffer): FileType | null {
   return null
 }
 
+/** The formats of models that Blender reads, by their extension. */
+const OTHER_MODELS: Readonly<Record<string, string>> = {
+  blend: 'a project of Blender',
+  fbx: 'a model in the format FBX',
+  obj: 'a model in the format OBJ',
+  dae: 'a model in the format COLLADA',
+  stl: 'a model in the format STL',
+  ply: 'a model in the format PLY',
+  usd: 'a model in the format USD',
+  usdc: 'a model in the format USD',
+  usdz: 'a model in the format USD',
+}
+const OTHER_ARCHIVE = /\.(?:rar|7z|tar|tgz|gz|xz|bz2|zst)$/i
+
+/** Says what a file is that `sniff` does not know, and what to do with it: sentences for its uploader. */
+export function describeUnknown(name: string, head: Buffer): string {
+  const start = head.toString('latin1', 0, 18)
+  const extension = start.startsWith('BLENDER')
+    ? 'blend'
+    : start.startsWith('Kaydara FBX Binary')
+      ? 'fbx'
+      : (/\.([a-z0-9]+)$/i.exec(name)?.[1] ?? '').toLowerCase()
+  const model = Object.hasOwn(OTHER_MODELS, extension) ? OTHER_MODELS[extension] : undefined
+  if (model) {
+    const how = extension === 'blend' ? 'Open it in Blender, and export it' : 'Import it into Blender, and export it'
+    return `This is ${model}. ${how} as glTF binary (.glb): File, Export, glTF 2.0.`
+  }
+  if (OTHER_ARCHIVE.test(name)) return 'This is an archive of another kind. Pack its files as a ZIP archive.'
+  return 'This is not a model (.glb, .gltf or .vrm), nor a picture, a sound or a ZIP archive of such.'
+}
+
 /** Whether the data starts with a valid MPEG audio frame header: sync, layer, bit rate and sampling rate. */
 function isMpegAudio(head: Buffer): boolean {
   const [first = 0, second = 0, third = 0] = head

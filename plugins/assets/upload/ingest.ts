@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Spool } from '../../../core/data/spool.ts'
 import { zipSize } from '../../../core/data/zip/zip-layout.ts'
 import { PayloadTooLarge } from '../../../core/errors.ts'
+import { formatBytes } from '../../../core/format-bytes.ts'
 import { AssetRefused } from '../errors.ts'
 import type { Limits } from '../limits.ts'
 import type { ModelFacts } from '../models/inspect.ts'
@@ -12,7 +13,7 @@ import type { Surroundings } from '../models/references.ts'
 import { type PackContents, repairPack, soleGltf, storePack, withUnpacked } from '../packs/contents.ts'
 import { blobKey, type StoredFile } from '../record.ts'
 import type { Kind } from '../schemas.ts'
-import { type FileType, GLB, HEAD_BYTES, isGltf, sniff } from './file-type.ts'
+import { describeUnknown, type FileType, GLB, HEAD_BYTES, isGltf, sniff } from './file-type.ts'
 import { digestFile, headOf } from './local-file.ts'
 
 /** The result of reading an upload: the columns of its row that come from its bytes. */
@@ -79,16 +80,13 @@ export async function ingest(parts: Parts, by: Uploader, file: LocalFile): Promi
 async function ingestUnchanged(parts: Parts, by: Uploader, file: LocalFile, repairs: string[]): Promise<IngestedFile> {
   const { models, limits } = parts
   const { size: bytes } = await stat(file.path)
-  const type = sniff(await headOf(file.path, HEAD_BYTES))
+  const head = await headOf(file.path, HEAD_BYTES)
+  const type = sniff(head)
   const most = type?.kind === 'zip' ? limits.assetPackBytes : limits.assetBytes
   if (bytes > most)
-    throw new PayloadTooLarge(`${type?.kind === 'zip' ? 'A pack' : 'An asset'} has at most ${most} bytes.`)
+    throw new PayloadTooLarge(`${type?.kind === 'zip' ? 'A pack' : 'An asset'} has at most ${formatBytes(most)}.`)
   if (!type && isGltf(file.name)) return ingestGltf(parts, by, file)
-  if (!type) {
-    throw new AssetRefused(
-      'This is not a model (.glb, .gltf or .vrm), nor a picture, a sound or a ZIP archive of such.',
-    )
-  }
+  if (!type) throw new AssetRefused(describeUnknown(file.name, head))
   if (type.kind === 'zip') {
     return withUnpacked(parts, file.path, async (files) => {
       if (by.repairs) repairs.push(...(await repairPack(parts, by, files)))
@@ -123,7 +121,7 @@ async function ingestGltf(
   try {
     const task = { task: 'embed', path, out, ...(beside && { beside }) } as const
     const facts = await models.run(task, { owner: by.owner })
-    if (facts.size > limits.assetBytes) throw new PayloadTooLarge(`An asset has at most ${limits.assetBytes} bytes.`)
+    if (facts.size > limits.assetBytes) throw new PayloadTooLarge(`An asset has at most ${formatBytes(limits.assetBytes)}.`)
     return await ingestFile(parts, by, { path: out, name }, { type: GLB, facts })
   } finally {
     await spool.remove(out)

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { type Spool, UploadCut } from '../../../core/data/spool.ts'
 import { InvalidRequest, PayloadTooLarge } from '../../../core/errors.ts'
+import { formatBytes } from '../../../core/format-bytes.ts'
 import { assertRoom } from '../../../drivers/storage/interface.ts'
 import type { Limits } from '../limits.ts'
 import type { UploadFields } from '../schemas.ts'
@@ -15,7 +16,7 @@ import { uploadRule } from './limits.ts'
  */
 export async function checkLength(request: FastifyRequest, limits: Limits): Promise<void> {
   if (Number(request.headers['content-length'] ?? 0) > uploadRule(limits).maxBytes) {
-    throw new PayloadTooLarge(`An upload has at most ${Math.max(limits.assetBytes, limits.assetPackBytes)} bytes.`)
+    throw new PayloadTooLarge(`An upload has at most ${formatBytes(Math.max(limits.assetBytes, limits.assetPackBytes))}.`)
   }
   await assertRoom(request.server.storage)
 }
@@ -46,7 +47,7 @@ export async function receive<Result>(
         if (!request.raw.complete) body.destroy(new UploadCut())
       })
       // Otherwise the body would be read to its end, which may never come.
-      body.once('limit', () => body.destroy(new PayloadTooLarge(`An asset has at most ${limits.assetBytes} bytes.`)))
+      body.once('limit', () => body.destroy(new PayloadTooLarge(`An asset has at most ${formatBytes(limits.assetBytes)}.`)))
       file = { path: await spool.take(body).catch(asCut), name: filename }
     }
     if (!file) throw new InvalidRequest('There is no file in this form.')

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { UploadCut } from '../../../core/data/spool.ts'
 import { PayloadTooLarge } from '../../../core/errors.ts'
+import { formatBytes } from '../../../core/format-bytes.ts'
 import { drainBody } from '../../../core/http/drain-body.ts'
 import { DigestMismatch, type Storage } from '../../../drivers/storage/interface.ts'
 import type { Deploys } from '../deploys.ts'
@@ -24,7 +25,7 @@ export async function receive(
   const length = body.headers['content-length']
   if (length === undefined) throw new LengthRequired()
   if (Number(length) > limits.deployFileBytes) {
-    throw new PayloadTooLarge(`A file has at most ${limits.deployFileBytes} bytes.`)
+    throw new PayloadTooLarge(`A file has at most ${formatBytes(limits.deployFileBytes)}.`)
   }
   if (Number(length) !== file.size) throw new SizeMismatch(file.path, file.size, length)
 

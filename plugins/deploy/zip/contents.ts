@@ -1,6 +1,7 @@
 import { printablePath } from '../../../core/data/file-path.ts'
 import type { Archive, ArchivedFile } from '../../../core/data/zip/zip-archive.ts'
 import { InvalidRequest, PayloadTooLarge } from '../../../core/errors.ts'
+import { formatBytes } from '../../../core/format-bytes.ts'
 import type { Note } from '../builds/notes.ts'
 import { insteadOfStartPage, onlyPage, START_PAGE } from '../manifest/start-page.ts'
 import type { DeployLimits } from '../schemas.ts'
@@ -60,7 +61,7 @@ export async function contentsOf(
   for (const { size, path } of files) {
     if (size > limits.deployFileBytes) {
       throw new PayloadTooLarge(
-        `${printablePath(path)} has ${size} bytes; a file has at most ${limits.deployFileBytes}.`,
+        `${printablePath(path)} is larger than ${formatBytes(limits.deployFileBytes)}, the most that a file may have.`,
       )
     }
   }

@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { Spool, UploadCut } from '../../../core/data/spool.ts'
 import { InvalidRequest, isPlatformError, PayloadTooLarge } from '../../../core/errors.ts'
+import { formatBytes } from '../../../core/format-bytes.ts'
 import { callerOf } from '../../../core/http/auth.ts'
 import { abortOnDisconnect } from '../../../core/http/connections.ts'
 import { drainBody } from '../../../core/http/drain-body.ts'
@@ -56,7 +57,7 @@ export const zipRoutes =
       let endTurn: (() => void) | undefined
       try {
         // The stream ends at the limit like a complete file.
-        if (part.file.truncated) throw new PayloadTooLarge(`An archive has at most ${limits.deployBytes} bytes.`)
+        if (part.file.truncated) throw new PayloadTooLarge(`An archive has at most ${formatBytes(limits.deployBytes)}.`)
         const message = textIn(part.fields.message).slice(0, LONGEST_MESSAGE)
         const room = textIn(part.fields.room).slice(0, LONGEST_PATH)
         endTurn = await turns.take(playerId, gone)

@@ -8,6 +8,7 @@ import type {
 } from 'fastify'
 import Type from 'typebox'
 import { InvalidRequest, UnsupportedMediaType } from '../../../core/errors.ts'
+import { formatBytes } from '../../../core/format-bytes.ts'
 import { actFor, endScope } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import type { Origin } from '../../../core/origins/origins.ts'
@@ -228,7 +229,7 @@ function acceptAnyBody(app: FastifyInstance, limits: SaveLimits): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   app.setErrorHandler((error: FastifyError) => {
-    if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') throw new SaveTooLarge(limits.saveBytes)
+    if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') throw new SaveTooLarge(formatBytes(limits.saveBytes))
     if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
       throw new UnsupportedMediaType('The Content-Type of the save is not a media type.')
     }

@@ -168,6 +168,16 @@ t.test('what is no glTF binary is refused with the reason, and leaves nothing', 
   for (const [bytes, code, message] of cases) {
     await t.rejects(assets.create(owner, { title: 'Bad' }, put(bytes)), { code, message })
   }
+  const others: [name: string, bytes: string, message: RegExp][] = [
+    ['rook.blend', 'BLENDER-v405', /^This is a project of Blender\. Open it in Blender, and export it as glTF binary/],
+    ['rook', 'Kaydara FBX Binary  \0', /^This is a model in the format FBX\. Import it into Blender/],
+    ['Rook.OBJ', 'v 0 0 0', /^This is a model in the format OBJ/],
+    ['rook.7z', '7z\xbc\xaf', /^This is an archive of another kind\. Pack its files as a ZIP archive\.$/],
+    ['rook.constructor', 'x', /not a model/],
+  ]
+  for (const [name, bytes, message] of others) {
+    await t.rejects(assets.create(owner, { title: 'Bad' }, put(bytes, name)), { code: 'asset_refused', message })
+  }
   await t.rejects(assets.create(owner, { title: 'Bad', kind: 'audio' }, put(good)), { code: 'asset_refused' })
   t.same(await blobs(), [])
 })
