@@ -30,6 +30,12 @@ export const MultiplayerLimits = {
     maximum: 1024 * 1024 * 1024,
     description: 'Memory of the script of one room.',
   }),
+  roomScriptsBytes: Type.Integer({
+    default: 0,
+    minimum: 0,
+    description:
+      'Memory of the scripts of all rooms of a node; 0: a quarter of that of the machine or container. Above it no script starts, and rooms with more than two equal parts end.',
+  }),
   roomScriptMs: Count(20, 'Processor time of one call of a room’s script, in milliseconds.'),
   roomScriptShare: Type.Number({
     default: 0.2,

@@ -76,4 +76,8 @@ export const WATCH = {
   call: 1,
   /** What this call may take beyond others before the thread is ended, in ms: opening parses the whole script. */
   opening: 2,
+  /** The memory of all rooms of the thread, in KiB. */
+  memory: 3,
+  /** An equal part of the memory for all rooms, in KiB, when they need more together; otherwise 0. */
+  mostMemory: 4,
 } as const

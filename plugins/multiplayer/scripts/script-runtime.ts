@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../../../core/clock.ts'
 import type { Room } from '../room/room.ts'
@@ -10,6 +11,7 @@ import { type ScriptBackends, ScriptServices } from './services.ts'
 /** The limits of room scripts in the configuration. */
 interface Limits {
   roomScriptBytes: number
+  roomScriptsBytes: number
   roomScriptMs: number
   roomScriptShare: number
   roomStateBytes: number
@@ -32,6 +34,9 @@ type StartOptions = Pick<RunningScriptParts, 'gameId' | 'isPreview' | 'onFailed'
 /** A script may send larger messages than a client of any configuration. */
 const LEAST_FRAME_BYTES = 64 * 1024
 
+/** The memory of the machine or, where it is less, of the container. */
+const machineBytes = (): number => Math.min(totalmem(), process.constrainedMemory() || Infinity)
+
 /** Runs the scripts of this node's rooms. */
 export class ScriptRuntime {
   logs: ScriptLogs = { append() {} }
@@ -51,7 +56,11 @@ export class ScriptRuntime {
       stateBytes: limits.roomStateBytes,
       frameBytes: Math.max(limits.roomFrameBytes, LEAST_FRAME_BYTES),
     }
-    this.#threads = new ScriptThreads(program, limits.roomScriptMs)
+    this.#threads = new ScriptThreads(program, {
+      callMs: limits.roomScriptMs,
+      memoryBytes: limits.roomScriptsBytes || machineBytes() / 4,
+      log: parts.log,
+    })
     this.#services = new ScriptServices(backends)
   }
 

@@ -89,6 +89,16 @@ export class ScriptThread {
     return this.#rooms.size
   }
 
+  /** The memory of its rooms in KiB. */
+  get memoryKib(): number {
+    return Atomics.load(this.#watch, WATCH.memory)
+  }
+
+  /** Bounds the memory of each room beside its own limit. @param kib an equal part for each room; 0 for no other bound */
+  boundRooms(kib: number): void {
+    Atomics.store(this.#watch, WATCH.mostMemory, kib)
+  }
+
   /** Starts a room's script. @returns the room's number in this thread */
   open(client: ThreadRoom, message: Omit<OpenRoom, 't' | 'room'>): number {
     const room = ++this.#numbers

@@ -1,6 +1,9 @@
 import { availableParallelism } from 'node:os'
+import type { FastifyBaseLogger } from 'fastify'
 import { ScriptThread, type ThreadRoom } from './script-thread.ts'
 
+/** The time between two looks at the memory of all rooms. */
+const MEMORY_MS = 100
 /** A thread without rooms ends after this time. */
 const IDLE_MS = 10_000
 /** Games share threads beyond this number, so that each thread costs memory only where games need it. */
@@ -10,13 +13,21 @@ const APART_MS = 3_600_000
 /** A game with more rooms than this gets another thread. */
 const MOST_ROOMS = 256
 
+interface Options {
+  callMs: number
+  memoryBytes: number
+  log: FastifyBaseLogger
+}
+
 /**
  * The threads that run room scripts. Rooms of one game share threads, and games do not as long as there are few, so
  * that a script delays nobody else's.
  */
 export class ScriptThreads {
   readonly #program: () => Promise<string>
+  readonly #log: FastifyBaseLogger
   readonly #callMs: number
+  readonly #memoryKib: number
   #text: string | null = null
   readonly #byGame = new Map<string, ScriptThread[]>()
   readonly #all = new Set<ScriptThread>()
@@ -24,11 +35,18 @@ export class ScriptThreads {
   /** When the scripts of games ended a thread last. */
   readonly #blamed = new Map<string, number>()
   #isClosed = false
+  #watching: NodeJS.Timeout | undefined
+  #isFull = false
 
-  /** @param program loads the text of workers/script-sandbox.ts */
-  constructor(program: () => Promise<string>, callMs: number) {
+  /**
+   * @param program loads the text of workers/script-sandbox.ts
+   * @param options `callMs`: the longest call; `memoryBytes`: the memory of all rooms
+   */
+  constructor(program: () => Promise<string>, { callMs, memoryBytes, log }: Options) {
     this.#program = program
+    this.#log = log
     this.#callMs = callMs
+    this.#memoryKib = Math.floor(memoryBytes / 1024)
   }
 
   get size(): number {
@@ -69,6 +87,7 @@ export class ScriptThreads {
     }
     const thread = this.#shared(gameId) ?? new ScriptThread(this.#text, this.#callMs, onGone)
     this.#all.add(thread)
+    this.#watching ??= setInterval(() => this.#boundMemory(), MEMORY_MS).unref()
     this.#byGame.set(gameId, [...own, thread])
     return thread
   }
@@ -89,6 +108,21 @@ export class ScriptThreads {
     return all.length === 0 ? null : all.reduce((least, thread) => (thread.size < least.size ? thread : least))
   }
 
+  /** Bounds each room to about an equal part of the memory, when all of them have too much. */
+  #boundMemory(): void {
+    let kib = 0
+    let rooms = 0
+    for (const thread of this.#all) {
+      kib += thread.memoryKib
+      rooms += thread.size
+    }
+    const isFull = kib > this.#memoryKib && rooms > 0
+    if (isFull && !this.#isFull) this.#log.warn({ rooms, kib }, 'room scripts need more memory than limits.roomScriptsBytes')
+    this.#isFull = isFull
+    const most = isFull ? Math.ceil(this.#memoryKib / rooms) : 0
+    for (const thread of this.#all) thread.boundRooms(most)
+  }
+
   async #end(thread: ScriptThread): Promise<void> {
     this.#forget(thread)
     await thread.end()
@@ -96,6 +130,10 @@ export class ScriptThreads {
 
   #forget(thread: ScriptThread): void {
     this.#all.delete(thread)
+    if (this.#all.size === 0) {
+      clearInterval(this.#watching)
+      this.#watching = undefined
+    }
     clearTimeout(this.#idle.get(thread))
     this.#idle.delete(thread)
     for (const [gameId, threads] of this.#byGame) {

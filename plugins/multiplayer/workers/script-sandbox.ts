@@ -16,6 +16,7 @@ import { type Engine, ScriptFailed } from '../scripts/sandbox/room-sandbox.ts'
 
 /** Rooms that are due within this time run together, so that one message carries their results. */
 const TOGETHER_MS = 4
+const KIB = 1024
 /** The longest time of a timer in Node. A later moment is reached in several steps. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 /**
@@ -47,6 +48,9 @@ try {
 } catch {}
 
 const rooms = new Map<number, HostedSandbox>()
+/** The memory of each room after its last turn, and of all of them. */
+const held = new Map<number, number>()
+let heldBytes = 0
 let out: Extract<FromThread, { t: 'out' }> = { t: 'out', rooms: [], texts: [], hasRun: false }
 let timer: NodeJS.Timeout | undefined
 let timerDue = Infinity
@@ -72,7 +76,12 @@ async function start(): Promise<void> {
   const quickjs = await newQuickJSWASMModuleFromVariant(newVariant(variant, { emscriptenModule: { instantiateWasm } }))
   if (!instance) throw new Error('QuickJS has changed.')
   countAllocations(quickjs, { imports: imported, exports: instance.exports })
-  const engine = { quickjs, memory: new QuickJSMemory(quickjs), rejections: new RejectionTracker(quickjs, instance) }
+  const engine = {
+    quickjs,
+    memory: new QuickJSMemory(quickjs),
+    rejections: new RejectionTracker(quickjs, instance),
+    mostBytes: () => (Atomics.load(watch, WATCH.mostMemory) || Infinity) * KIB,
+  }
   warmUp(engine)
   port.on('message', (message: ToThread) => receive(engine, message))
   post({ t: 'ready' })
@@ -105,11 +114,26 @@ function attempt(room: number, run: () => string, opening = 0): void {
     post({ t: 'failed', room, failure: error.failure })
     // From here on a crash is not this room's.
     Atomics.store(watch, WATCH.room, 0)
-    rooms.get(room)?.dispose()
-    rooms.delete(room)
+    end(room)
   } finally {
     Atomics.store(watch, WATCH.room, 0)
+    countMemory(room)
   }
+}
+
+function end(room: number): void {
+  rooms.get(room)?.dispose()
+  rooms.delete(room)
+  countMemory(room)
+}
+
+/** Tells the main thread what the rooms have. */
+function countMemory(room: number): void {
+  const bytes = rooms.get(room)?.memoryBytes ?? 0
+  heldBytes += bytes - (held.get(room) ?? 0)
+  if (bytes > 0) held.set(room, bytes)
+  else held.delete(room)
+  Atomics.store(watch, WATCH.memory, Math.ceil(heldBytes / KIB))
 }
 
 function flush(): void {
@@ -162,8 +186,7 @@ function receive(engine: Engine, message: ToThread): void {
     }
     attempt(message.room, open, OPENING_MS.any + message.source.length * OPENING_MS.each)
   } else if (message.t === 'end') {
-    rooms.get(message.room)?.dispose()
-    rooms.delete(message.room)
+    end(message.room)
   } else {
     post({ t: 'usage', rooms: Array.from(rooms.values(), (hosted) => hosted.usage(now())) })
   }

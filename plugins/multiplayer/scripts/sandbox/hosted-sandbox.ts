@@ -42,7 +42,6 @@ export class HostedSandbox {
   /** The recently used processor time: ms, decaying by half each five seconds. */
   #recentMs = 0
   #recentAt: number
-  #memoryBytes = 0
 
   constructor(engine: Engine, message: OpenRoom, now: number) {
     this.room = message.room
@@ -104,12 +103,15 @@ export class HostedSandbox {
     return this.#runAll(tick, now)
   }
 
+  get memoryBytes(): number {
+    return this.#sandbox.memoryBytes
+  }
+
   usage(now: number): Usage {
     this.#decay(now)
-    this.#memoryBytes = this.#sandbox.memoryBytes
     // The decaying sum of a constant load of 1 ms a ms is 5000 / ln 2.
     const used = this.#recentMs / (SHARE_WINDOW_MS / Math.LN2)
-    return { room: this.room, cpuShare: Math.min(1, used / this.#share), memoryBytes: this.#memoryBytes }
+    return { room: this.room, cpuShare: Math.min(1, used / this.#share), memoryBytes: this.memoryBytes }
   }
 
   dispose(): void {

@@ -34,6 +34,8 @@ const CALLS_IN_VISIT = 2.5
  * asks, and after each turn: QuickJS itself throws only `null` when there is no memory for an exception either.
  */
 const MEMORY_IN_CALL = 1.25
+/** The equal parts of the memory for all rooms that one room may have, when they need too much together. */
+const MEMORY_BEYOND_PART = 2
 /** Microtasks that run before the time is looked at again. */
 const JOBS_AT_ONCE = 64
 
@@ -85,6 +87,8 @@ export interface Engine {
   quickjs: QuickJSWASMModule
   memory: QuickJSMemory
   rejections: RejectionTracker
+  /** An equal part of the memory for all rooms, when they need more than that together; Infinity otherwise. */
+  mostBytes(): number
 }
 
 /** What the room may send: bytes a second, and at once. */
@@ -101,8 +105,10 @@ export class RoomSandbox {
   readonly #dispatch: QuickJSHandle
   readonly #track: QuickJSHandle
   readonly #memory: QuickJSMemory
+  readonly #mostBytes: () => number
   readonly #rejections: RejectionTracker
   readonly #shared: SharedNumbers
+  #isOpen = false
   /** The number of turns so far: dispatches, and promise reactions after them. */
   #turns = 0
   /** The turn, and the call of the script in it, whose time is measured now. */
@@ -116,12 +122,13 @@ export class RoomSandbox {
   #events = ''
 
   constructor(
-    { quickjs, memory, rejections: tracker }: Engine,
+    { quickjs, memory, rejections: tracker, mostBytes }: Engine,
     { roomId, source, path, seed, players: most, limits }: Omit<OpenRoom, 't'>,
     sending: Sending,
   ) {
     this.#limits = limits
     this.#memory = memory
+    this.#mostBytes = mostBytes
     this.#rejections = tracker
     const runtime = quickjs.newRuntime()
     this.#runtime = runtime
@@ -209,6 +216,7 @@ export class RoomSandbox {
       // Collects what the script did after the dispatch, in promises.
       operations += this.#run('"e"', null)
     }
+    this.#isOpen = true
     const after = this.#memory.numbers
     return {
       due: after[at + NUMBERS.nextTimer] as number,
@@ -320,7 +328,13 @@ export class RoomSandbox {
   }
 
   #memoryFailure(): Failure | null {
-    return this.memoryBytes > this.#limits.memoryBytes ? this.#tooLarge() : null
+    const { memoryBytes } = this
+    if (memoryBytes > this.#limits.memoryBytes) return this.#tooLarge()
+    // A new room must fit. Those that are open end only for much more than others have.
+    const most = this.#mostBytes() * (this.#isOpen ? MEMORY_BEYOND_PART : 1)
+    if (memoryBytes <= most) return null
+    const text = `The rooms of this server need too much memory together. This one has ${memoryBytes} bytes, and may have ${most} now.`
+    return { reason: 'memory', text }
   }
 
   #tooLarge(): Failure {

@@ -211,6 +211,43 @@ t.test('a room that needs too much memory is told where, and never has it', asyn
   t.ok(grown < 200, `${grown} MB`)
 })
 
+t.test('rooms that need too much memory together end, the largest first, and others start later', async (t) => {
+  const { open, enter, lines } = startScripts(t, { limits: { roomScriptsBytes: 8e6, roomScriptMs: 1000 } })
+  const script = `
+    const all = []
+    export function message(room, player, type, count) {
+      for (let at = 0; at < count; at++) all.push(new Uint8Array(1e6))
+      room.send('has', all.length)
+    }`
+  const players: Record<string, Awaited<ReturnType<typeof enter>>> = {}
+  for (const room of ['large', 'small', 'smaller']) players[room] = await enter(await open(script, { room }))
+  const { large, small, smaller } = players as Record<string, (typeof players)[string]>
+  small?.send('grow', 2)
+  large?.send('grow', 7)
+  // The rooms are looked at from time to time.
+  const growing = setInterval(() => large?.send('grow', 0), 20)
+  t.same(await large?.end(), { code: 4010, reason: 'room_failed' })
+  clearInterval(growing)
+  t.match(lines.at(-1), { level: 'fatal', text: /^The rooms of this server need too much memory together\. This one has 7/ })
+  for (const player of [small, smaller]) player?.send('grow', 1)
+  await until(() => [small, smaller].every((player) => player?.received.some(({ type }) => type === 'has')))
+  t.pass('the others go on')
+})
+
+t.test('no script starts when there is no memory for all', async (t) => {
+  const { open, enter, lines } = startScripts(t, { limits: { roomScriptsBytes: 400_000 } })
+  let started = 0
+  await until(async () => {
+    const hosted = await open('export function open() {}', { room: `room-${started}` })
+    return enter(hosted).then(
+      () => ++started > 100,
+      () => true,
+    )
+  })
+  t.ok(started > 0 && started < 100, `${started} rooms`)
+  t.match(lines.at(-1), { level: 'fatal', text: /^The rooms of this server need too much memory together/ })
+})
+
 t.test('lines that one call logs too many are counted', async (t) => {
   const { open, enter, lines } = startScripts(t)
   const hosted = await open(`

@@ -28,6 +28,7 @@ const LIMITS = {
   roomGuestSocketsPerAddress: 200,
   roomPingSeconds: 25,
   roomScriptBytes: 16 * 1024 * 1024,
+  roomScriptsBytes: 0,
   roomScriptMs: 20,
   roomScriptShare: 0.2,
 }
