@@ -95,12 +95,13 @@ const failed = (name: string, { message, hint }: CliError): Check => ({
 /** Checks a room script as the platform does at the deploy. */
 async function roomScript(script: RoomScript, build: Build): Promise<Check[]> {
   const { path, file, size, bundled } = script
-  const [{ exposedFiles, exposedWarning }, { inspectScript }, { ROOM_SCRIPT_BYTES }, { formatBytes }] = await Promise.all([
-    import('../../clients/cli/deploy/exposed-files.ts'),
-    import('../../plugins/deploy/room-script/inspect.ts'),
-    import('../../plugins/deploy/manifest/check-files.ts'),
-    import('../../core/format-bytes.ts'),
-  ])
+  const [{ exposedFiles, exposedWarning }, { inspectScript }, { ROOM_SCRIPT_BYTES }, { formatBytes }] =
+    await Promise.all([
+      import('../../clients/cli/deploy/exposed-files.ts'),
+      import('../../plugins/deploy/room-script/inspect.ts'),
+      import('../../plugins/deploy/manifest/check-files.ts'),
+      import('../../core/format-bytes.ts'),
+    ])
   const refused = (message: string): Check[] => [{ name: ROOM_SCRIPT, status: 'failed', message }]
   if (path === 'index.html') return refused(`${path} is the page of the game, and no room script`)
   if (size > ROOM_SCRIPT_BYTES)

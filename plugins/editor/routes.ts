@@ -238,7 +238,9 @@ function takeAnyBody(app: FastifyInstance, limits: EditorLimits): void {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   app.setErrorHandler((error: FastifyError) => {
     if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-      throw new PayloadTooLarge(`A file of a draft has at most ${formatBytes(limits.draftFileBytes)}; deploy larger ones.`)
+      throw new PayloadTooLarge(
+        `A file of a draft has at most ${formatBytes(limits.draftFileBytes)}; deploy larger ones.`,
+      )
     }
     throw error
   })

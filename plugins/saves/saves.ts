@@ -1,6 +1,5 @@
-import { formatBytes } from '../../core/format-bytes.ts'
 import type { FastifyInstance } from 'fastify'
-import { formatBytes } from '../../core/pages/index.ts'
+import { formatBytes } from '../../core/format-bytes.ts'
 import { type Conditions, holds } from './conditions.ts'
 import { NoSuchSave, NoSuchVersion, SaveConflict, SavesFull, SaveTooLarge } from './errors.ts'
 import { GameLimits } from './game-limits.ts'

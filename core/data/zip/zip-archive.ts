@@ -94,7 +94,9 @@ export class Archive {
   checkTotal(files: readonly ArchivedFile[], { what, mostBytes }: { what: string; mostBytes: number }): void {
     const total = files.reduce((sum, { size }) => sum + size, 0)
     if (total > mostBytes) {
-      throw new PayloadTooLarge(`The files are larger than ${formatBytes(mostBytes)} together, the most that ${what} may have.`)
+      throw new PayloadTooLarge(
+        `The files are larger than ${formatBytes(mostBytes)} together, the most that ${what} may have.`,
+      )
     }
     if (total > this.#zip.fileSize * MOST_RATIO + RATIO_SLACK_BYTES) {
       throw new InvalidRequest(`The archive is taken for a bomb: ${this.#zip.fileSize} bytes unpack to ${total}.`)

@@ -122,7 +122,9 @@ async function filesOf(archive: Archive, limits: Limits): Promise<ArchivedFile[]
   }
   for (const { path, size } of meant) {
     if (size > limits.assetBytes) {
-      throw new PayloadTooLarge(`${printablePath(path)} is larger than ${formatBytes(limits.assetBytes)}, the most that a file may have.`)
+      throw new PayloadTooLarge(
+        `${printablePath(path)} is larger than ${formatBytes(limits.assetBytes)}, the most that a file may have.`,
+      )
     }
   }
   archive.checkTotal(meant, { what: 'a pack', mostBytes: limits.assetPackBytes })

@@ -121,7 +121,8 @@ async function ingestGltf(
   try {
     const task = { task: 'embed', path, out, ...(beside && { beside }) } as const
     const facts = await models.run(task, { owner: by.owner })
-    if (facts.size > limits.assetBytes) throw new PayloadTooLarge(`An asset has at most ${formatBytes(limits.assetBytes)}.`)
+    if (facts.size > limits.assetBytes)
+      throw new PayloadTooLarge(`An asset has at most ${formatBytes(limits.assetBytes)}.`)
     return await ingestFile(parts, by, { path: out, name }, { type: GLB, facts })
   } finally {
     await spool.remove(out)

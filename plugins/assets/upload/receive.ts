@@ -16,7 +16,9 @@ import { uploadRule } from './limits.ts'
  */
 export async function checkLength(request: FastifyRequest, limits: Limits): Promise<void> {
   if (Number(request.headers['content-length'] ?? 0) > uploadRule(limits).maxBytes) {
-    throw new PayloadTooLarge(`An upload has at most ${formatBytes(Math.max(limits.assetBytes, limits.assetPackBytes))}.`)
+    throw new PayloadTooLarge(
+      `An upload has at most ${formatBytes(Math.max(limits.assetBytes, limits.assetPackBytes))}.`,
+    )
   }
   await assertRoom(request.server.storage)
 }
@@ -47,7 +49,9 @@ export async function receive<Result>(
         if (!request.raw.complete) body.destroy(new UploadCut())
       })
       // Otherwise the body would be read to its end, which may never come.
-      body.once('limit', () => body.destroy(new PayloadTooLarge(`An asset has at most ${formatBytes(limits.assetBytes)}.`)))
+      body.once('limit', () =>
+        body.destroy(new PayloadTooLarge(`An asset has at most ${formatBytes(limits.assetBytes)}.`)),
+      )
       file = { path: await spool.take(body).catch(asCut), name: filename }
     }
     if (!file) throw new InvalidRequest('There is no file in this form.')

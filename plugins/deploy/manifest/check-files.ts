@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { printablePath } from '../../../core/data/file-path.ts'
 import type { ErrorDetail } from '../../../core/errors.ts'
-import { formatBytes } from '../../../core/format-bytes.ts'
 import { InvalidRequest, PayloadTooLarge } from '../../../core/errors.ts'
+import { formatBytes } from '../../../core/format-bytes.ts'
 import type { DeployLimits, NewFile } from '../schemas.ts'
 import { isMediaType } from './media-type.ts'
 import { problemOf } from './paths.ts'
@@ -41,14 +41,18 @@ export async function checkFiles(files: readonly NewFile[], limits: DeployLimits
     if (contentType !== undefined && !isMediaType(contentType)) refuse('has a contentType that is no media type')
     if ((sizes.get(sha256) ?? size) !== size) refuse('has the digest of another file and another size')
     if (size > limits.deployFileBytes) {
-      throw new PayloadTooLarge(`${path} is larger than ${formatBytes(limits.deployFileBytes)}, the most that a file may have.`)
+      throw new PayloadTooLarge(
+        `${path} is larger than ${formatBytes(limits.deployFileBytes)}, the most that a file may have.`,
+      )
     }
     paths.add(path)
     sizes.set(sha256, size)
     total += size
   }
   if (total > limits.deployBytes) {
-    throw new PayloadTooLarge(`The files are larger than ${formatBytes(limits.deployBytes)} together, the most that a deploy may have.`)
+    throw new PayloadTooLarge(
+      `The files are larger than ${formatBytes(limits.deployBytes)} together, the most that a deploy may have.`,
+    )
   }
   if (!paths.has(START_PAGE)) {
     const instead = insteadOfStartPage([...paths])
@@ -69,6 +73,8 @@ function checkRoomScript(files: readonly NewFile[], room: string, details: Error
   if (!file) details.push({ path: room, message: 'is named as the room script, and is not among the files' })
   else if (room === 'index.html') details.push({ path: room, message: 'is the page of the game, and no room script' })
   else if (file.size > ROOM_SCRIPT_BYTES) {
-    throw new PayloadTooLarge(`${room} is larger than ${formatBytes(ROOM_SCRIPT_BYTES)}, the most that a room script may have.`)
+    throw new PayloadTooLarge(
+      `${room} is larger than ${formatBytes(ROOM_SCRIPT_BYTES)}, the most that a room script may have.`,
+    )
   }
 }

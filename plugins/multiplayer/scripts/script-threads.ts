@@ -117,7 +117,8 @@ export class ScriptThreads {
       rooms += thread.size
     }
     const isFull = kib > this.#memoryKib && rooms > 0
-    if (isFull && !this.#isFull) this.#log.warn({ rooms, kib }, 'room scripts need more memory than limits.roomScriptsBytes')
+    if (isFull && !this.#isFull)
+      this.#log.warn({ rooms, kib }, 'room scripts need more memory than limits.roomScriptsBytes')
     this.#isFull = isFull
     const most = isFull ? Math.ceil(this.#memoryKib / rooms) : 0
     for (const thread of this.#all) thread.boundRooms(most)

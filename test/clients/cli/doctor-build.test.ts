@@ -79,7 +79,11 @@ t.test('doctor DIR checks the room script as one, and examines what browsers get
     ],
     ['room.js', 'const tick = 5', /failed +Room script +room\.js:1:1: It exports nothing that a room calls/],
     ['gone.js', null, /failed +Room script +The room script gone\.js can't be read/],
-    ['large.js', `export const settings = {} // ${'x'.repeat(1024 ** 2)}`, /failed +Room script +large\.js is larger than 1 MiB/],
+    [
+      'large.js',
+      `export const settings = {} // ${'x'.repeat(1024 ** 2)}`,
+      /failed +Room script +large\.js is larger than 1 MiB/,
+    ],
     ['index.html', null, /failed +Room script +/],
   ]
   for (const [room, text, message] of mistakes.slice(0, amount(2, mistakes.length))) {

@@ -5,6 +5,7 @@ import type {
   QuickJSRuntime,
   QuickJSWASMModule,
 } from 'quickjs-emscripten-core'
+import { formatBytes } from '../../../../core/format-bytes.ts'
 import type { Failure, OpenRoom, ScriptLimits } from '../protocol.ts'
 import clock from './prelude/clock.js' with { type: 'text' }
 import log from './prelude/log.js' with { type: 'text' }
@@ -333,12 +334,12 @@ export class RoomSandbox {
     // A new room must fit. Those that are open end only for much more than others have.
     const most = this.#mostBytes() * (this.#isOpen ? MEMORY_BEYOND_PART : 1)
     if (memoryBytes <= most) return null
-    const text = `The rooms of this server need too much memory together. This one has ${memoryBytes} bytes, and may have ${most} now.`
+    const text = `The rooms of this server need too much memory together. This one has ${formatBytes(memoryBytes)}, and may have ${formatBytes(most)} now.`
     return { reason: 'memory', text }
   }
 
   #tooLarge(): Failure {
-    const text = `The room needs more than ${this.#limits.memoryBytes} bytes of memory, ${this.#place()}.`
+    const text = `The room needs more than ${formatBytes(this.#limits.memoryBytes)} of memory, ${this.#place()}.`
     return { reason: 'memory', text }
   }
 
