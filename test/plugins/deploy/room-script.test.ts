@@ -114,7 +114,7 @@ t.test('a script that no room can run is refused with its place', async (t) => {
   })
   t.match(await announce({ 'index.html': 'x' }, 'index.html'), { status: 400 })
   const large = { 'index.html': 'x', 'room.js': `${SCRIPT}//${'x'.repeat(1024 ** 2)}` }
-  t.match(await announce(large, 'room.js'), { status: 413, body: { error: { message: /at most 1048576/ } } })
+  t.match(await announce(large, 'room.js'), { status: 413, body: { error: { message: /larger than 1 MiB/ } } })
   t.equal((await program.post('/api/deploy', { gameId: game.id, files: filesOf(large), room: '' })).status, 400)
 })
 
