@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { Errors } from 'typebox/value'
+import { tagsIn } from '../../../core/http/forms/tags.ts'
 import { Confirm, Field, Form, html, PageHeader, Section, type View } from '../../../core/pages/index.ts'
 import { type AssetRecord, pathOf } from '../record.ts'
 import { AssetChanges } from '../schemas.ts'
@@ -25,7 +26,7 @@ const ADVICE: Record<keyof AssetForm, string> = {
   title: 'Give it a title of 1 to 120 characters.',
   slug: 'Use lower-case letters, digits and single hyphens.',
   description: 'Use at most 20,000 characters.',
-  tags: 'Use at most 10 tags, each of 1 to 30 lower-case letters, digits and hyphens.',
+  tags: 'Use at most 10 tags, each of 1 to 30 of a to z, digits and hyphens.',
   license: 'Use an SPDX identifier or expression.',
   lod: 'Choose one of the two.',
   gameId: 'Choose one of your games.',
@@ -37,14 +38,7 @@ export function readEdit({
   gameId,
   ...form
 }: Static<typeof EditForm>): { changes: AssetChanges } | { problems: Partial<AssetForm> } {
-  const tags = [
-    ...new Set(
-      form.tags
-        .toLowerCase()
-        .split(/[\s,]+/)
-        .filter(Boolean),
-    ),
-  ]
+  const tags = tagsIn(form.tags)
   // Only models have the choice of `lod`, and only some viewers that of the game.
   const changes = {
     ...form,

@@ -1,6 +1,7 @@
 import { Ajv } from 'ajv'
 import type { FastifySchemaValidationError } from 'fastify'
 import { type ErrorDetail, InvalidRequest } from '../../../core/errors.ts'
+import { tagsIn } from '../../../core/http/forms/tags.ts'
 import { sentenceOf, validationDetails } from '../../../core/http/forms/validation-messages.ts'
 import { UploadFields } from '../schemas.ts'
 
@@ -17,15 +18,7 @@ export function fieldsOf(texts: ReadonlyMap<string, readonly string[]>): UploadF
   for (const [name, values] of texts) {
     const filled = values.map((value) => value.trim()).filter((value) => value !== '')
     if (filled.length === 0) continue
-    if (name === 'tags')
-      fields.tags = [
-        ...new Set(
-          filled
-            .join(' ')
-            .toLowerCase()
-            .split(/[\s,]+/),
-        ),
-      ]
+    if (name === 'tags') fields.tags = tagsIn(filled.join(' '))
     else if (filled.length > 1) throw new InvalidRequest(`The form has the field ${name} twice.`)
     else fields[name] = filled[0]
   }

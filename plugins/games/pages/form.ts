@@ -1,5 +1,6 @@
 import { Errors } from 'typebox/value'
 import { InvalidRequest } from '../../../core/errors.ts'
+import { tagsIn } from '../../../core/http/forms/tags.ts'
 import { Choices, type Content, Field, html } from '../../../core/pages/index.ts'
 import { NewGame } from '../schemas.ts'
 
@@ -17,13 +18,13 @@ export interface GameForm {
 const ADVICE: Record<keyof GameForm, string> = {
   title: 'Give it a title of 1 to 120 characters.',
   description: 'Use at most 20,000 characters.',
-  tags: 'Use at most 10 tags, each of 1 to 30 lower-case letters, digits and hyphens.',
+  tags: 'Use at most 10 tags, each of 1 to 30 of a to z, digits and hyphens.',
   visibility: 'Choose one of the two.',
 }
 
 /** Parses a form by the rules of the API. @throws InvalidRequest with a sentence for each field */
 export function readForm(form: GameForm): NewGame {
-  const fields = { ...form, tags: form.tags.split(/[\s,]+/).filter(Boolean) }
+  const fields = { ...form, tags: tagsIn(form.tags) }
   const names = new Set(Errors(NewGame, fields).map((error) => error.instancePath.split('/')[1]))
   const faulty = (Object.keys(ADVICE) as (keyof GameForm)[]).filter((name) => names.has(name))
   const [first] = faulty

@@ -137,7 +137,7 @@ async function liveThrough(platform: Platform, gameId: string): Promise<void> {
 t.test('a game is made, changed and deleted by forms, without a script', async (t) => {
   const platform = await startPlatform(t)
   const player = await platform.signUp()
-  const form = { title: 'Form Game', description: 'By hand.', tags: 'one, two  three', visibility: 'public' }
+  const form = { title: 'Form Game', description: 'By hand.', tags: 'One, twö  three', visibility: 'public' }
   t.match(await player.submit('/games/new', form), {
     status: 303,
     headers: { location: /^\/games\/form-game\/deploys$/ },
@@ -145,10 +145,10 @@ t.test('a game is made, changed and deleted by forms, without a script', async (
   const game = (await player.get('/api/games')).body.games[0]
   t.match(game, { title: 'Form Game', tags: ['one', 'two', 'three'] })
 
-  const wrong = await player.submit('/games/new', { ...form, title: '', tags: 'UPPER' })
+  const wrong = await player.submit('/games/new', { ...form, title: '', tags: 'パズル' })
   t.equal(wrong.status, 400)
   t.match(wrong.text, /Give it a title/)
-  t.match(wrong.text, /lower-case/)
+  t.match(wrong.text, /of a to z/)
   t.match(wrong.text, /By hand\./, 'what was typed stays')
 
   const changed = await player.submit('/games/form-game/settings', {
