@@ -99,7 +99,7 @@ t.test('without scripts', async (t) => {
     await page.getByLabel('New address').fill('jane@new.example')
     await page.getByLabel('Your password').fill(PASSWORD)
     await send(page, 'Send a link to it')
-    await page.getByRole('heading', { name: 'Look into your mail' }).waitFor()
+    await page.getByRole('heading', { name: 'This server sends no mail' }).waitFor()
     await page.locator('.menu summary').click()
     await send(page, 'Sign out')
     await page.goto('/sign-in')
