@@ -2,10 +2,11 @@
  * The play page: opens the game for a signed-in player, or when its cover is pressed, gives it the keyboard, and offers
  * full screen.
  */
+
+import { offerOwnPage } from './play/denied-storage.ts'
 import { leadToSignIn, openFrame } from './play/frame.ts'
 import { offerFullScreen } from './play/full-screen.ts'
 import { giveKeyboardTo, leaveByKey } from './play/keyboard.ts'
-import { offerOwnPage } from './play/no-storage.ts'
 import { fitWindow } from './play/window-height.ts'
 
 const place = document.querySelector<HTMLElement>('.play')

@@ -1,6 +1,7 @@
 import { totalmem } from 'node:os'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../../../core/clock.ts'
+import { groupMemory } from '../../../core/observe/cgroup-memory.ts'
 import type { Room } from '../room/room.ts'
 import type { LoadRoomScript, RoomScript, ScriptLogs, ScriptSource } from './interface.ts'
 import type { ScriptLimits } from './protocol.ts'
@@ -35,7 +36,7 @@ type StartOptions = Pick<RunningScriptParts, 'gameId' | 'isPreview' | 'onFailed'
 const LEAST_FRAME_BYTES = 64 * 1024
 
 /** The memory of the machine or, where it is less, of the container. */
-const machineBytes = (): number => Math.min(totalmem(), process.constrainedMemory() || Infinity)
+const machineBytes = async (): Promise<number> => Math.min(totalmem(), (await groupMemory())?.limit ?? Infinity)
 
 /** Runs the scripts of this node's rooms. */
 export class ScriptRuntime {
@@ -58,7 +59,7 @@ export class ScriptRuntime {
     }
     this.#threads = new ScriptThreads(program, {
       callMs: limits.roomScriptMs,
-      memoryBytes: limits.roomScriptsBytes || machineBytes() / 4,
+      memoryBytes: async () => limits.roomScriptsBytes || (await machineBytes()) / 4,
       log: parts.log,
     })
     this.#services = new ScriptServices(backends)

@@ -15,7 +15,7 @@ const MOST_ROOMS = 256
 
 interface Options {
   callMs: number
-  memoryBytes: number
+  memoryBytes: () => Promise<number>
   log: FastifyBaseLogger
 }
 
@@ -27,7 +27,8 @@ export class ScriptThreads {
   readonly #program: () => Promise<string>
   readonly #log: FastifyBaseLogger
   readonly #callMs: number
-  readonly #memoryKib: number
+  readonly #memoryBytes: () => Promise<number>
+  #memoryKib = 0
   #text: string | null = null
   readonly #byGame = new Map<string, ScriptThread[]>()
   readonly #all = new Set<ScriptThread>()
@@ -40,13 +41,13 @@ export class ScriptThreads {
 
   /**
    * @param program loads the text of workers/script-sandbox.ts
-   * @param options `callMs`: the longest call; `memoryBytes`: the memory of all rooms
+   * @param options `callMs`: the longest call; `memoryBytes`: reads the memory of all rooms
    */
   constructor(program: () => Promise<string>, { callMs, memoryBytes, log }: Options) {
     this.#program = program
     this.#log = log
     this.#callMs = callMs
-    this.#memoryKib = Math.floor(memoryBytes / 1024)
+    this.#memoryBytes = memoryBytes
   }
 
   get size(): number {
@@ -55,7 +56,9 @@ export class ScriptThreads {
 
   /** Loads the program. It is called before `take`. */
   async prepare(): Promise<void> {
-    this.#text ??= await this.#program()
+    if (this.#text !== null) return
+    this.#memoryKib = Math.floor((await this.#memoryBytes()) / 1024)
+    this.#text = await this.#program()
   }
 
   /** Returns a thread for one more room of a game. */
