@@ -1,6 +1,5 @@
 import { randomBytes, randomFillSync } from 'node:crypto'
 import { decodeTime, encodeTime, monotonicFactory } from 'ulid'
-import { plainLetters } from './plain-letters.ts'
 
 /** The id prefixes, which name the type of the object. */
 export type IdPrefix = 'ply' | 'gam' | 'app' | 'tok' | 'dep' | 'ast' | 'job' | 'gen' | 'led' | (string & {})
@@ -41,15 +40,6 @@ export const isId = (prefix: IdPrefix, value: string): boolean =>
 
 /** Creates random text of `[A-Za-z0-9_-]` from `bytes` random bytes, for codes, states and secrets. */
 export const randomText = (bytes: number): string => randomBytes(bytes).toString('base64url')
-
-/**
- * Joins the words of a title for a slug: `[a-z0-9]` without accents and apostrophes, separated by single hyphens. The
- * result may begin or end with a hyphen, or be empty; the caller cuts it to its own length.
- */
-export const slugWords = (title: string): string =>
-  plainLetters(title)
-    .replace(/['’]/g, '')
-    .replace(/[^a-z0-9]+/g, '-')
 
 /** Returns a generator of unique request ids. They are not secret, so each one needs no new random bytes. */
 export function requestIds(): () => string {

@@ -21,7 +21,7 @@ interface Fields {
   orientation?: string
   accessibility?: string[]
 }
-type CreateOptions = Fields & { writeEnv?: string }
+type CreateOptions = Fields & { slug?: string; writeEnv?: string }
 type UpdateOptions = ClientOptions &
   Fields & {
     slug?: string
@@ -64,6 +64,7 @@ Examples:
   withFields(withClientOptions(games.command('create')), true)
     .summary('make a game')
     .description('Creates a game. Its client secret, for a server of your own, is shown this once.')
+    .option('--slug <slug>', 'its address; default: made from the title')
     .option('--write-env <file>', 'append the settings of its server to a file such as .env, and show no secret')
     .addHelpText(
       'after',
@@ -287,13 +288,14 @@ function isolationOf({ settings: { crossOriginIsolated }, isolated = crossOrigin
     : 'no: it has no threads and no SharedArrayBuffer (gameyard games update --isolation auto)'
 }
 
-async function create(client: Client, { writeEnv, ...options }: CreateOptions): Promise<void> {
+async function create(client: Client, { writeEnv, slug, ...options }: CreateOptions): Promise<void> {
   const { terminal } = client
   const api = await client.api()
   const [{ EnvFile }, { resolve }] = await Promise.all([import('../../clients/cli/env-file.ts'), import('node:path')])
   const envFile = writeEnv === undefined ? null : await EnvFile.open(resolve(client.cwd, writeEnv))
   const { randomUUID } = await import('node:crypto')
-  const game = await api.post<CreatedGame>('/api/games', fieldsOf(options), {
+  const fields = { ...fieldsOf(options), ...(slug === undefined ? {} : { slug }) }
+  const game = await api.post<CreatedGame>('/api/games', fields, {
     headers: { 'idempotency-key': randomUUID() },
     repeatable: true,
   })

@@ -1,5 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
-import { randomText, slugWords } from '../../core/ids.ts'
+import { randomText } from '../../core/ids.ts'
+import { slugWords } from '../../core/slug-words.ts'
 import { AssetRow, FormerAssetSlug } from './entities.ts'
 
 /** The maximum length of a base slug, because `-<number>` must also fit into 63 characters. */
@@ -10,7 +11,7 @@ const NUMBERS = 20
 /** The number of former slugs that are reserved for one owner, so that nobody withholds addresses without number. */
 const MOST_RESERVED = 1000
 
-/** Creates a slug from a title: no accents, `[a-z0-9]` words joined by single hyphens, `asset` when nothing is left. */
+/** Creates a slug from a title: words of `[a-z0-9]` joined by single hyphens, `asset` when nothing is left. */
 export function slugFrom(title: string): string {
   const slug = slugWords(title)
     .slice(0, LONGEST_MADE)

@@ -8,7 +8,7 @@ import { Activity } from './activity/activity.ts'
 import { changedFields, fieldsOf, recordActivity } from './activity/record.ts'
 import { isHome } from './addresses/own-addresses.ts'
 import { openPort, reopenPorts } from './addresses/ports.ts'
-import { claimSlug, moveSlug, mustHaveSlugsLeft, slugFrom } from './addresses/slugs.ts'
+import { chooseSlug, claimSlug, moveSlug, mustHaveSlugsLeft, slugFrom } from './addresses/slugs.ts'
 import { Administration } from './administration.ts'
 import { Counts } from './analytics/counts.ts'
 import { Playing } from './analytics/playing.ts'
@@ -132,6 +132,7 @@ export class Games extends GameLookup {
    * @returns the game with its client secret, which can't be read again
    * @throws InvalidRequest when `url` is no web address, or a language no BCP 47 tag
    * @throws QuotaExceeded when the owner has as many games as one may, those in the trash included
+   * @throws SlugReserved, SlugTaken for a `slug` that cannot be had
    * @throws TooManyReserved when addresses of the owner's former games are reserved in too great a number
    */
   async create(ownerId: string, fields: NewGame): Promise<CreatedGame> {
@@ -147,7 +148,9 @@ export class Games extends GameLookup {
       await mustHaveSlugsLeft(em, { ownerId, most: this.#limits.reservedSlugsPerPlayer, now: createdAt })
       const requested = fields.visibility ?? 'public'
       const held = await this.approvals.holds(em, ownerId)
-      const slug = await claimSlug(em, slugFrom(title), id, createdAt)
+      const slug = fields.slug
+        ? await chooseSlug(em, fields.slug, id, createdAt)
+        : await claimSlug(em, slugFrom(title), id, createdAt)
       const port = await openPort(em, slug, this.#parts)
       const externalUrl = url === null || isHome(origins, slug, url) ? null : url
       const homepageUrl = externalUrl ?? origins.slugOrigin(slug)

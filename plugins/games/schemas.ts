@@ -14,11 +14,14 @@ const Description = Type.String({ maxLength: DESCRIPTION_LENGTH })
 /** The pattern of a slug. `--` separates slug and preview in a host name, which needs room for both. */
 export const SLUG_PATTERN = '^(?!.*--)[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?$'
 
-const Slug = Type.String({
-  pattern: SLUG_PATTERN,
-  advice: 'Use 1 to 50 of a-z, 0-9 and single hyphens, without one at an end.',
-  description: 'Its address: 1 to 50 of a-z, 0-9 and single hyphens. The old one leads to the new one for 90 days.',
-})
+const slugWith = (more: string) =>
+  Type.String({
+    pattern: SLUG_PATTERN,
+    advice: 'Use 1 to 50 of a-z, 0-9 and single hyphens, without one at an end.',
+    description: `Its address: 1 to 50 of a-z, 0-9 and single hyphens. ${more}`,
+  })
+const NewSlug = slugWith('Default: made from the title, with a number if another game has it.')
+const Slug = slugWith('The old one leads to the new one for 90 days.')
 const Tags = Type.Array(Type.String({ pattern: '^[a-z0-9-]{1,30}$', advice: 'Use 1 to 30 of a-z, 0-9 and hyphens.' }), {
   maxItems: 10,
 })
@@ -184,6 +187,7 @@ export const GameOauth = Type.Object({
 export const NewGame = Type.Object({
   title: Title,
   description: Description,
+  slug: Type.Optional(NewSlug),
   url: Type.Optional(Url),
   tags: Type.Optional(Tags),
   visibility: Type.Optional(Visibility),

@@ -1,5 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
-import { randomText, slugWords } from '../../../core/ids.ts'
+import { randomText } from '../../../core/ids.ts'
+import { slugWords } from '../../../core/slug-words.ts'
 import { GameSlug } from '../entities.ts'
 import { SlugReserved, SlugTaken, TooManyReserved, TooManySlugs } from '../errors.ts'
 
@@ -37,8 +38,8 @@ const RESERVED_SKELETONS = new Set([...RESERVED].map(skeleton))
 export const isReserved = (slug: string): boolean => RESERVED.has(slug) || RESERVED_SKELETONS.has(skeleton(slug))
 
 /**
- * Derives a slug from a title: accents removed, `[a-z0-9]` words joined by single `-` (`--` separates slug and preview
- * in a host name). A title without any such letter, or one that yields a reserved name, still gets a slug.
+ * Derives a slug from a title: its words in `[a-z0-9]`, joined by single `-` (`--` separates slug and preview in a host
+ * name). A title without any word, or one that yields a reserved name, still gets a slug.
  */
 export function slugFrom(title: string): string {
   const slug = slugWords(title)
@@ -73,6 +74,20 @@ export async function claimSlug(em: SqlEntityManager, base: string, gameId: stri
 }
 
 /**
+ * Takes a slug that its owner chose for a new game, inside the caller's transaction.
+ *
+ * @throws SlugReserved, SlugTaken
+ */
+export async function chooseSlug(em: SqlEntityManager, slug: string, gameId: string, now: Date): Promise<string> {
+  if (isReserved(slug)) throw new SlugReserved(slug).with(chosen('is reserved'))
+  if (!(await take(em, slug, gameId, now))) throw new SlugTaken(slug).with(chosen('is taken'))
+  return slug
+}
+
+/** Names the field in which an address was chosen. */
+const chosen = (message: string) => ({ details: [{ path: 'slug', message }] })
+
+/**
  * Moves a game to a slug that its owner chose. The old slug stays reserved, and meanwhile redirects to the new one.
  *
  * @throws SlugReserved, SlugTaken
@@ -82,11 +97,11 @@ export async function moveSlug(
   em: SqlEntityManager,
   { gameId, ownerId, from, to, now }: { gameId: string; ownerId: string; from: string; to: string; now: Date },
 ): Promise<void> {
-  if (isReserved(to)) throw new SlugReserved(to)
+  if (isReserved(to)) throw new SlugReserved(to).with(chosen('is reserved'))
   const rested = new Date(now.getTime() - SLUG_REST_MS)
   const resting = await em.count(GameSlug, { gameId, slug: { $ne: to }, freedAt: { $gt: rested } })
   if (resting >= MOST_RESTING) throw new TooManySlugs(MOST_RESTING)
-  if (!(await take(em, to, gameId, now))) throw new SlugTaken(to)
+  if (!(await take(em, to, gameId, now))) throw new SlugTaken(to).with(chosen('is taken'))
   await em.nativeUpdate(GameSlug, { slug: from, gameId }, { freedAt: now, freedBy: ownerId })
 }
 

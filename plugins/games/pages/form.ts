@@ -13,9 +13,15 @@ export interface GameForm {
   description: string
   tags: string
   visibility: string
+  /** The slug of a new game; empty: made from the title. */
+  slug?: string
 }
 
+/** What a slug that does not match its pattern is told. */
+export const SLUG_ADVICE = 'Use 1 to 50 letters, digits and single hyphens, with no hyphen at an end.'
+
 const ADVICE: Record<keyof GameForm, string> = {
+  slug: SLUG_ADVICE,
   title: 'Give it a title of 1 to 120 characters.',
   description: 'Use at most 20,000 characters.',
   tags: 'Use at most 10 tags, each of 1 to 30 of a to z, digits and hyphens.',
@@ -23,8 +29,9 @@ const ADVICE: Record<keyof GameForm, string> = {
 }
 
 /** Parses a form by the rules of the API. @throws InvalidRequest with a sentence for each field */
-export function readForm(form: GameForm): NewGame {
-  const fields = { ...form, tags: tagsIn(form.tags) }
+export function readForm({ slug: typed = '', ...form }: GameForm): NewGame {
+  const slug = typed.trim().toLowerCase()
+  const fields = { ...form, tags: tagsIn(form.tags), ...(slug && { slug }) }
   const names = new Set(Errors(NewGame, fields).map((error) => error.instancePath.split('/')[1]))
   const faulty = (Object.keys(ADVICE) as (keyof GameForm)[]).filter((name) => names.has(name))
   const [first] = faulty
@@ -32,6 +39,10 @@ export function readForm(form: GameForm): NewGame {
   const details = faulty.map((path) => ({ path, message: ADVICE[path] }))
   throw new InvalidRequest(ADVICE[first]).with({ details })
 }
+
+/** The field for a slug. */
+export const slugField = (field: { label: string; value: string; required: boolean; hint?: string }): Content => html`
+  <${Field} ...${field} name="slug" mono maxlength=${50} pattern="[a-z0-9](?:[a-z0-9\\-]*[a-z0-9])?" autocomplete="off" />`
 
 /** The fields that the new-game form and the settings share. */
 export const gameFields = (form: GameForm): Content => html`

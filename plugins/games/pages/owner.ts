@@ -9,7 +9,7 @@ import { pathOf } from '../record.ts'
 import { type AnalyticsQuery, DESCRIPTION_LENGTH, type Game, MOST_SAVED_BYTES, SLUG_PATTERN } from '../schemas.ts'
 import { analytics, SPANS } from './analytics.ts'
 import { FeaturesBody, readFeatures } from './features.ts'
-import { type GameForm, gameFields, NEW_GAME_STEPS, readForm } from './form.ts'
+import { type GameForm, gameFields, NEW_GAME_STEPS, readForm, SLUG_ADVICE, slugField } from './form.ts'
 import { integrate } from './integrate.ts'
 import { myGames, type RefusedDeletion } from './mine.ts'
 import { settings } from './settings.ts'
@@ -22,6 +22,7 @@ const Text = Type.String({ default: '', maxLength: 100_000 })
 const Box = Type.Optional(Type.Literal('on'))
 const ISOLATION = { auto: 'auto', on: true, off: false } as const
 const GameBody = Type.Object({ title: Text, description: Text, tags: Text, visibility: Text })
+const NewGameBody = Type.Object({ ...GameBody.properties, slug: Type.Optional(Text) })
 const ServingBody = Type.Object({
   playable: Box,
   authWidget: Box,
@@ -99,6 +100,12 @@ export const ownerPages: Routes = async (app) => {
     showMine(request, reply, request.query),
   )
 
+  const [label, example] = app.origins.byPort
+    ? ['Name of its page', `${app.origins.portal}${pathOf({ slug: 'my-game' })}`]
+    : ['Name in its address', app.origins.slugOrigin('my-game')]
+  const hint = `my-game in ${example}; if empty, it is made from the title.`
+  const newSlugField = slugField({ label, value: '', required: false, hint })
+
   app.get('/games/new', own, async (request, reply) =>
     renderPage(reply, {
       title: 'New game',
@@ -109,13 +116,13 @@ export const ownerPages: Routes = async (app) => {
         <${PageHeader} title="New game" crumbs=${[{ label: 'My games', href: '/games' }]} lede=${`It gets an address of its own.${app.games.dashboard.newGame.length > 0 ? ' If you have no files yet, begin with one that runs at once.' : ''}`}
           actions=${app.games.dashboard.newGame.map(({ label, href }) => html`<${Button} href=${href}>${label}<//>`)} />
         <${StepIndicator} label="Publish a game" steps=${NEW_GAME_STEPS} current=${0} />
-        <${Form} action="/games/new" submit="Create the game">${gameFields(BLANK)}<//>`,
+        <${Form} action="/games/new" submit="Create the game">${gameFields(BLANK)}${newSlugField}<//>`,
     }),
   )
 
   app.post(
     '/games/new',
-    { ...own, bodyLimit: bodyWithText(DESCRIPTION_LENGTH), schema: { body: GameBody } },
+    { ...own, bodyLimit: bodyWithText(DESCRIPTION_LENGTH), schema: { body: NewGameBody } },
     async (request, reply) => {
       const game = await app.games.create(callerOf(request).playerId, readForm(request.body))
       return reply.redirect(`${pathOf(game)}/deploys`, 303)
@@ -234,7 +241,7 @@ export const ownerPages: Routes = async (app) => {
     async (request, reply) => {
       const slug = request.body.slug.trim().toLowerCase()
       if (!SLUG.test(slug))
-        throw invalidField('slug', 'Use 1 to 50 letters, digits and single hyphens, with no hyphen at an end.')
+        throw invalidField('slug', SLUG_ADVICE)
       const changed = await app.games.update(callerOf(request).playerId, request.params.slug, { slug })
       return reply.redirect(saved(changed, '#address'), 303)
     },

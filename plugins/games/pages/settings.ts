@@ -16,7 +16,7 @@ import { pathOf } from '../record.ts'
 import { type Game, MOST_SAVED_BYTES } from '../schemas.ts'
 import { dashboardHeader } from './dashboard.ts'
 import { featuresSection } from './features.ts'
-import { type GameForm, gameFields } from './form.ts'
+import { type GameForm, gameFields, slugField } from './form.ts'
 import { gameTitle } from './game-title.ts'
 
 export interface SettingsProps {
@@ -84,8 +84,7 @@ const mediaSection = (game: Game, path: string): View => html`
 const addressSection = (game: Game, path: string): View => html`
   <${Section} layout="side" title="Address" id="address" description="The old address redirects to the new one for 90 days. Saved games in browsers stay at the old address.">
     <${Form} action=${`${path}/address`} submit="Move" kind="plain" inline>
-      <${Field} label=${game.hosted ? 'Name in its address' : 'Name of its page'} name="slug" value=${game.slug} required mono maxlength=${50}
-        pattern="[a-z0-9](?:[a-z0-9\\-]*[a-z0-9])?" autocomplete="off" />
+      ${slugField({ label: game.hosted ? 'Name in its address' : 'Name of its page', value: game.slug, required: true })}
     <//>
   <//>`
 

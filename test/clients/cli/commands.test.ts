@@ -338,6 +338,10 @@ t.test('games are made, changed, found, and suggested for a typo', async (t) => 
     },
   )
   t.match(await gameyard('games', 'get', 'duo'), { stdout: /Isolated +yes: .*SharedArrayBuffer.*elsewhere/ })
+  const create = ['games', 'create', '--title', '二人', '--description', '', '--slug']
+  t.match(await json(...create, 'futari'), { slug: 'futari', title: '二人' })
+  t.match(await gameyard(...create, 'futari'), { code: 1, stderr: /The address futari is taken[\s\S]*--slug ADDRESS/ })
+  t.equal((await gameyard('games', 'delete', 'futari', '--forever')).code, 0)
   t.match(await gameyard('games', 'update', 'duo', '--isolation', 'off', '--no-widget'), {
     stdout: /Isolated +no: .*--isolation auto[\s\S]*Sign-in +left to the game/,
   })

@@ -113,6 +113,16 @@ t.test('an address must be free, allowed and well-formed', async (t) => {
   for (const slug of ['', 'Upper', 'a--b', '-a', 'a-', 'ä', 'a.b', 'a'.repeat(51)]) {
     t.equal(await change(slug), '400 invalid_request', slug)
   }
+  const make = async (slug: string) => {
+    const { status, body } = await program.post('/api/games', { title: 'Other', description: '', slug })
+    return `${status} ${body.error?.code ?? body.slug}`
+  }
+  t.equal(await make('chosen'), '201 chosen')
+  t.equal(await make('chosen'), '409 slug_taken')
+  t.equal(await make('taken'), '409 slug_taken')
+  t.equal(await make('adm1n'), '409 slug_reserved')
+  for (const slug of ['', 'Upper', 'a--b', 'ä']) t.equal(await make(slug), '400 invalid_request', slug)
+  t.equal((await program.get('/api/games')).body.games.length, 2, 'a refused address leaves no game')
   t.equal(await change('mine'), '200 mine', 'no change is none')
   for (const slug of ['b', 'c', 'd', 'e', 'f']) t.equal(await change(slug), `200 ${slug}`)
   t.equal(await change('g'), '409 too_many_slugs', 'nobody hoards addresses')

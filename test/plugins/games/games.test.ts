@@ -103,7 +103,7 @@ t.test('what a game may be', async (t) => {
     ['eleven tags', { title: 'A', description: '', tags: Array.from({ length: 11 }, (_, i) => `t${i}`) }, 'tags'],
     ['a tag with a space', { title: 'A', description: '', tags: ['a b'] }, 'tags.0'],
     ['an unknown visibility', { title: 'A', description: '', visibility: 'secret' }, 'visibility'],
-    ['an unknown field', { title: 'A', description: '', slug: 'a' }, 'slug'],
+    ['an unknown field', { title: 'A', description: '', owner: 'a' }, 'owner'],
     ['a url that is none', { title: 'A', description: '', url: 'not a url' }, 'url'],
     ['a script url', { title: 'A', description: '', url: 'javascript:alert(1)' }, 'url'],
     ['a url with a password', { title: 'A', description: '', url: 'https://a:b@example.org' }, 'url'],

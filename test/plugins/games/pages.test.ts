@@ -151,6 +151,16 @@ t.test('a game is made, changed and deleted by forms, without a script', async (
   t.match(wrong.text, /of a to z/)
   t.match(wrong.text, /By hand\./, 'what was typed stays')
 
+  t.match(await player.submit('/games/new', { ...form, title: '日本語', slug: ' Nihongo ' }), {
+    status: 303,
+    headers: { location: '/games/nihongo/deploys' },
+  })
+  t.match((await player.get('/games/new')).text, 'my-game in http://my-game.localhost:8080')
+  const badSlug = await player.submit('/games/new', { ...form, slug: 'a b' })
+  t.match([badSlug.status, badSlug.text], [400, /Use 1 to 50 letters, digits/])
+  const taken = await player.submit('/games/new', { ...form, slug: 'nihongo' })
+  t.match([taken.status, taken.text], [409, /value="nihongo"[\s\S]*The address nihongo is taken/])
+
   const changed = await player.submit('/games/form-game/settings', {
     ...form,
     title: '<b>New</b>',
