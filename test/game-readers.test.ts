@@ -69,6 +69,7 @@ const AROUND: Record<string, string> = {
   'plugins/games/pages/hand-over.ts': STAFF,
   'plugins/games/pages/host.ts': STAFF,
   'plugins/games/pages/public.ts': CHECKED,
+  'plugins/games/pages/staff-deletion.ts': STAFF,
   'plugins/games/quotas.ts': OWNER,
   'plugins/games/recheck.ts': VIEW,
   'plugins/games/suspension.ts': STAFF,

@@ -18,7 +18,7 @@ import type { AssetBlobRef } from './serving/delivery.ts'
 
 export type AssetsParts = Pick<
   FastifyInstance,
-  'db' | 'clock' | 'events' | 'storage' | 'jobs' | 'images' | 'origins' | 'log' | 'quotas' | 'games'
+  'db' | 'clock' | 'events' | 'storage' | 'jobs' | 'images' | 'origins' | 'log' | 'quotas' | 'games' | 'identity'
 > & {
   models: Models
   limits: Limits

@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/sql'
-import { PROGRAM, recordAction } from '../../core/data/audit.ts'
+import { type Actor, PROGRAM, recordAction } from '../../core/data/audit.ts'
 import { UnderReview } from '../../core/data/staff/suspensions.ts'
 import { Conflict, NotFound } from '../../core/errors.ts'
 import { visibleText } from '../../core/visible-text.ts'
@@ -105,6 +105,25 @@ export class Changes {
       if (row.curated) throw new CuratedAsset('an administrator has to release it first.')
       if (row.suspendedAt) throw new UnderReview('asset')
       for (const isOpen of this.reviews) if (await isOpen(em, id)) throw new UnderReview('asset')
+      await this.#note(em, row, 'asset.remove', row.gameId ?? null)
+    })
+  }
+
+  /**
+   * Removes a suspended asset, for an administrator: what may not stay on the server at all. Its owner is told.
+   *
+   * @throws NotFound, CuratedAsset; Conflict unless it is suspended
+   */
+  async removeByStaff(idOrSlug: string, by: Actor): Promise<void> {
+    const { clock, identity } = this.#parts
+    const { id } = await this.#assets.get(idOrSlug)
+    await this.#remove(id, async (em, row) => {
+      if (row.curated) throw new CuratedAsset('release it first.')
+      if (!row.suspendedAt) throw new Conflict('Suspend the asset first, so that its maker reads the reason.')
+      const reason = row.suspensionReason ?? null
+      await recordAction(em, clock, { by, action: 'asset.delete', target: { kind: 'asset', id }, reason })
+      const text = `An administrator of this platform has deleted it for good. It was suspended: ${reason}`
+      await identity.tell(em, row.ownerId, `${row.title} is deleted`, text)
       await this.#note(em, row, 'asset.remove', row.gameId ?? null)
     })
   }

@@ -41,8 +41,8 @@ export default definePlugin(
     migrations,
   },
   async (app, config, limits) => {
-    const { db, clock, events, storage, jobs, images, quotas, games, origins, log } = app
-    const parts = { db, clock, events, storage, jobs, images, quotas, games, origins, log }
+    const { db, clock, events, storage, jobs, images, quotas, games, identity, origins, log } = app
+    const parts = { db, clock, events, storage, jobs, images, quotas, games, identity, origins, log }
     const models = new Models(app.workerPrograms)
     const spool = new Spool(join(app.config.dataDir, 'uploads'))
     await spool.prepare()

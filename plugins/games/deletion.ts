@@ -1,7 +1,8 @@
 import { LockMode } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
+import { type Actor, recordAction } from '../../core/data/audit.ts'
 import { UnderReview } from '../../core/data/staff/suspensions.ts'
-import { InvalidRequest, NotFound } from '../../core/errors.ts'
+import { Conflict, InvalidRequest, NotFound } from '../../core/errors.ts'
 import { deleteAppsOfGame } from '../oauth-idp/index.ts'
 import { recordActivity } from './activity/record.ts'
 import { openPort, reopenPort } from './addresses/ports.ts'
@@ -136,34 +137,59 @@ export class GameDeletion {
    * @throws UnderReview while it is suspended, or the staff have something about it to decide
    */
   async removeForGood(playerId: string, idOrSlug: string, confirm: string): Promise<void> {
-    const { db, clock } = this.#parts
     const game = await this.#games.mustOwnEvenDeleted(playerId, idOrSlug)
-    if (confirm !== game.slug) {
-      throw new InvalidRequest(`Nothing was deleted: repeat ${game.slug} to confirm.`).with({
-        details: [{ path: 'confirm', message: `must be ${game.slug}` }],
+    await this.#erase(game, confirm, async (em, row) => {
+      if (row.ownerId !== playerId) throw new NotFound('game')
+      if (row.suspendedAt) throw new UnderReview('game')
+      for (const isOpen of this.reviews) if (await isOpen(em, game.id)) throw new UnderReview('game')
+    })
+  }
+
+  /**
+   * Permanently deletes a suspended game, for an administrator: what may not stay on the server at all. Its owner is told.
+   *
+   * @param confirm its slug, repeated
+   * @throws NotFound; Conflict unless it is suspended; InvalidRequest for another slug
+   */
+  async removeByStaff(idOrSlug: string, confirm: string, by: Actor): Promise<void> {
+    const { clock, identity } = this.#parts
+    const game = await this.#games.get(idOrSlug)
+    await this.#erase(game, confirm, async (em, { id, ownerId, title, suspendedAt, suspensionReason }) => {
+      if (!suspendedAt) throw new Conflict('Suspend the game first, so that its maker reads the reason.')
+      const reason = suspensionReason ?? null
+      await recordAction(em, clock, { by, action: 'game.delete', target: { kind: 'game', id }, reason })
+      const text = `An administrator of this platform has deleted it for good, with its builds, saves and scores. It was suspended: ${reason}`
+      await identity.tell(em, ownerId, `${title} is deleted`, text)
+    })
+  }
+
+  /** Deletes what a game has at once, and its row with the next purge. @param check in the transaction that ends it */
+  async #erase(
+    game: Pick<Game, 'id' | 'slug'>,
+    confirm: string,
+    check: (em: SqlEntityManager, row: GameRow) => Promise<void>,
+  ): Promise<void> {
+    const { db, clock } = this.#parts
+    const { id, slug } = game
+    if (confirm !== slug) {
+      throw new InvalidRequest(`Nothing was deleted: repeat ${slug} to confirm.`).with({
+        details: [{ path: 'confirm', message: `must be ${slug}` }],
       })
     }
     const now = clock.now()
     await db.transaction(async (em) => {
       // The write locks the row, so that a suspension is before it or finds no game.
-      const rows = await em.nativeUpdate(
-        GameRow,
-        { id: game.id, ownerId: playerId, erasedAt: null },
-        { updatedAt: now },
-      )
-      const row = rows === 1 ? await em.findOne(GameRow, { id: game.id }) : null
+      const rows = await em.nativeUpdate(GameRow, { id, erasedAt: null }, { updatedAt: now })
+      const row = rows === 1 ? await em.findOne(GameRow, { id }) : null
       if (!row) throw new NotFound('game')
-      if (row.suspendedAt) throw new UnderReview('game')
-      for (const isOpen of this.reviews) if (await isOpen(em, game.id)) throw new UnderReview('game')
-      await em.nativeUpdate(GameRow, { id: game.id }, { deletedAt: row.deletedAt ?? now, erasedAt: now })
-      const freed = { freedAt: now, freedBy: playerId }
-      await em.nativeUpdate(GameSlug, { slug: row.slug, gameId: game.id, freedAt: null }, freed)
+      await check(em, row)
+      await em.nativeUpdate(GameRow, { id }, { deletedAt: row.deletedAt ?? now, erasedAt: now })
+      const freed = { freedAt: now, freedBy: row.ownerId }
+      await em.nativeUpdate(GameSlug, { slug: row.slug, gameId: id, freedAt: null }, freed)
     })
     this.#endRechecks(game)
     await this.#games.announce(game)
-    await this.#clear(game.id, (em) =>
-      em.nativeUpdate(GameRow, { id: game.id }, { liveDeployId: null, media: [], coverId: null }),
-    )
+    await this.#clear(id, (em) => em.nativeUpdate(GameRow, { id }, { liveDeployId: null, media: [], coverId: null }))
   }
 
   /** Permanently deletes games after 30 days. A sweep removes their media, and their former slugs stay reserved. */

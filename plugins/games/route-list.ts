@@ -16,6 +16,7 @@ import { overviewPages } from './pages/overview.ts'
 import { ownerPages } from './pages/owner.ts'
 import { playerPages } from './pages/player.ts'
 import { publicPages } from './pages/public.ts'
+import { staffDeletionPages } from './pages/staff-deletion.ts'
 import { routes } from './routes.ts'
 
 /** The routes of the API and the pages. */
@@ -37,5 +38,6 @@ export const routeList: FastifyPluginAsync[] = [
   playerPages,
   hostPages,
   handOverPages,
+  staffDeletionPages,
   approvalPages,
 ]

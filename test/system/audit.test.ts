@@ -15,6 +15,10 @@ const CALLS: Record<string, (world: World, about: Owner) => Promise<Call> | Call
     { reason: 'Stolen.' },
   ],
   'POST /admin/assets/:slug/lift': ({ owner }) => [`/admin/assets/${owner.published?.assetId}/lift`],
+  'POST /admin/assets/:slug/delete': async ({ owner, platform: { app } }) => {
+    await app.assets.suspensions.suspend(owner.published?.assetId as string, 'Stolen.')
+    return [`/admin/assets/${owner.published?.assetId}/delete`]
+  },
   'POST /admin/backup': () => ['/admin/backup'],
   'POST /admin/credits': ({ owner }) => [
     '/admin/credits',
@@ -28,6 +32,10 @@ const CALLS: Record<string, (world: World, about: Owner) => Promise<Call> | Call
     await app.db.execute(member, [game.id, owner.browser.id])
     await app.db.execute('update players set disabled = ? where id = ?', [true, browser.id])
     return [`/admin/games/${game.id}/hand-over`, { maker: owner.browser.id }]
+  },
+  'POST /admin/games/:id/delete': async ({ platform: { app } }, { game }) => {
+    await app.games.suspensions.suspend(game.id, 'Stolen.')
+    return [`/admin/games/${game.id}/delete`, { confirm: game.slug }]
   },
   'POST /admin/approvals/:id/approve': async (world, { game }) => {
     await hold(world, game.id)
@@ -72,6 +80,7 @@ const CALLS: Record<string, (world: World, about: Owner) => Promise<Call> | Call
   'POST /admin/players/:id/rename': (_, { browser }) => [`/admin/players/${browser.id}/rename`, { name: 'Player 7' }],
   'POST /admin/players/:id/picture/remove': (_, { browser }) => [`/admin/players/${browser.id}/picture/remove`],
   'POST /admin/players/:id/password-link': (_, { browser }) => [`/admin/players/${browser.id}/password-link`],
+  'POST /admin/players/:id/export': (_, { browser }) => [`/admin/players/${browser.id}/export`],
   'POST /admin/quotas/:playerId': (_, { browser }) => [`/admin/quotas/${browser.id}`, { gamesPerPlayer: '3' }],
   'PATCH /api/admin/players/:playerId/quotas': (_, { browser }) => [
     `/api/admin/players/${browser.id}/quotas`,

@@ -10,10 +10,15 @@ t.test('what gives the server away needs a recent sign-in, and leads back to its
   const admin = await platform.admin()
   const player = await platform.signUp({ email: 'ada@example.org' })
   const of = `/admin/players/${player.id}`
+  const game = await platform.game(player)
+  const deletion = `/admin/games/${game.id}/delete`
+  await platform.app.games.suspensions.suspend(game.id, 'Stolen.')
   const steps: [path: string, fields: Record<string, string>, page: string][] = [
     ['/admin/backup', {}, '/admin/storage'],
     ['/admin/credits', { player: player.id, amount: '5', description: 'A gift.', key: 'gift' }, '/admin/credits'],
     [`${of}/password-link`, {}, of],
+    [`${of}/export`, {}, of],
+    [deletion, { confirm: game.slug }, deletion],
     [`${of}/role`, { role: 'admin' }, of],
     [`${of}/delete`, { confirm: player.id.slice(-6) }, of],
   ]

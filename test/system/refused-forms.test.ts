@@ -24,6 +24,7 @@ const REFUSED: Record<string, Refused> = {
   '/playground': { fields: { prompt: '', system: 'Kept' }, says: /Fill in this field/ },
   '/settings/ai/:gameId': { fields: { creditsPerDay: 'many' }, says: /number/ },
   '/admin/games/:id/suspend': { fields: { reason: ' ' }, says: /Give the reason/ },
+  '/admin/games/:id/delete': { fields: { confirm: 'yes' }, says: /Nothing was deleted/ },
   '/admin/assets/:slug/suspend': { fields: { reason: ' ' }, says: /Give the reason/ },
   '/games/new': { fields: { title: ' ', tags: 'UPPER!' }, says: /Give it a title/ },
   '/games/new/starter': { fields: { title: 'x'.repeat(200) }, says: /Use at most 120/ },
@@ -179,7 +180,10 @@ t.test('a refused form comes back filled, and says in plain words what is wrong'
   const { platform, host, newcomer } = showcase
   const pages = pagesOf(showcase)
   const { id } = (await host.get('/api/games/sonar')).body
+  const suspended = await platform.game(await platform.signUp())
+  await platform.app.games.suspensions.suspend(suspended.id, 'Stolen.')
   pages.host.push(`/admin/games/${id}/suspend`, '/admin/assets/wavy-sea/suspend', `/settings/ai/${id}`)
+  pages.host.push(`/admin/games/${suspended.id}/delete`)
   const viewers: [Client, Target[]][] = [
     [host, pages.host],
     [newcomer, pages.newcomer],

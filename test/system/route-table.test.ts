@@ -139,6 +139,8 @@ POST   /admin/games/:id/suspend                  portal  session page
 POST   /admin/games/:id/lift                     portal  session page
 GET    /admin/games/:id/hand-over                portal  session page
 POST   /admin/games/:id/hand-over                portal  session page
+GET    /admin/games/:id/delete                  portal  session page
+POST   /admin/games/:id/delete                  portal  session page
 GET    /legal/terms                              portal  optional page
 GET    /legal/privacy                            portal  optional page
 GET    /api/auth/sign-up/challenge               portal  none
@@ -160,6 +162,7 @@ POST   /admin/players/:id/sign-out               portal  session page
 POST   /admin/players/:id/rename                 portal  session page
 POST   /admin/players/:id/picture/remove         portal  session page
 POST   /admin/players/:id/password-link          portal  session page
+POST   /admin/players/:id/export                portal  session page
 POST   /admin/players/:id/delete                 portal  session page
 GET    /admin/invitations                        portal  session page
 POST   /admin/invitations                        portal  session page
@@ -428,6 +431,7 @@ POST   /assets/:slug/appeal                      portal  session page
 POST   /admin/assets/:slug/curate                portal  session page
 POST   /admin/assets/:slug/suspend               portal  session page
 POST   /admin/assets/:slug/lift                  portal  session page
+POST   /admin/assets/:slug/delete               portal  session page
 GET    /admin/assets/:slug/suspend               portal  session page
 POST   /admin/assets/:slug/release               portal  session page
 GET    /assets/:id/file                          portal  optional

@@ -1,12 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { APPEAL_LENGTH, REASON_LENGTH } from '../../../core/data/staff/suspensions.ts'
-import { actorOf, callerOf, staffPage } from '../../../core/http/auth.ts'
+import { actorOf, adminPage, callerOf, staffPage } from '../../../core/http/auth.ts'
 import { bodyWithText } from '../../../core/http/limits/body-limits.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import {
   Button,
   Card,
+  Confirm,
   Field,
   Form,
   html,
@@ -32,7 +33,7 @@ export const suspensionPages: Routes = async (app) => {
       user: callerOf(request).viewer,
       status: problem ? 400 : 200,
       narrow: true,
-      body: SuspensionPage(asset, problem),
+      body: SuspensionPage(asset, { problem, administers: callerOf(request).viewer?.role === 'admin' }),
     })
   }
 
@@ -60,6 +61,19 @@ export const suspensionPages: Routes = async (app) => {
   })
 
   app.post(
+    '/admin/assets/:slug/delete',
+    {
+      ...adminPage,
+      preHandler: app.identity.recentSignIn('/admin/assets/:slug/suspend'),
+      schema: { params: Params },
+    },
+    async (request, reply) => {
+      await app.assets.changes.removeByStaff(request.params.slug, actorOf(request))
+      return reply.redirect('/assets', 303)
+    },
+  )
+
+  app.post(
     '/assets/:slug/appeal',
     {
       ...own,
@@ -78,7 +92,13 @@ export const suspensionPages: Routes = async (app) => {
   )
 }
 
-function SuspensionPage(asset: AssetRecord, problem: string | undefined): View {
+interface SuspensionPageProps {
+  problem: string | undefined
+  /** Whether the viewer is an administrator. */
+  administers: boolean
+}
+
+function SuspensionPage(asset: AssetRecord, { problem, administers }: SuspensionPageProps): View {
   const { suspended, appeal, slug, title } = asset
   return html`
     <${PageHeader} title=${suspended ? `${title} is suspended` : `Suspend ${title}`}
@@ -87,7 +107,13 @@ function SuspensionPage(asset: AssetRecord, problem: string | undefined): View {
       suspended &&
       html`<${Card} title="Suspended"><p><bdi>${suspended.reason}</bdi></p>
         ${appeal && html`<p>Its maker answers: <bdi>${appeal}</bdi></p>`}
-        <${Form} action=${`/admin/assets/${slug}/lift`}><${Button} kind="act">Lift<//><//><//>`
+        <${Form} action=${`/admin/assets/${slug}/lift`}><${Button} kind="act">Lift<//><//>
+        ${
+          administers &&
+          html`<${Confirm} label="Delete the asset" action=${`/admin/assets/${slug}/delete`} submit="Delete it for good">
+            <p>Its files are gone at once. Backups of this server still have them. Its owner is told.</p>
+          <//>`
+        }<//>`
     }
     <${Form} action=${`/admin/assets/${slug}/suspend`}>
       <${Field} label="Reason" name="reason" type="textarea" rows=${4} required maxlength=${REASON_LENGTH} error=${problem}

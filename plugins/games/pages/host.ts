@@ -49,7 +49,7 @@ export const hostPages: Routes = async (app) => {
       title: 'Games on this server',
       current: '/admin/games',
       user: callerOf(request).viewer,
-      flash: changed ? { message: told(changed) } : null,
+      flash: flashOf(done, changed),
       body: gamesPage({
         games,
         names,
@@ -104,6 +104,11 @@ export const hostPages: Routes = async (app) => {
 
 const CHANGED = 'an administrator changed a game'
 
+function flashOf(done: string | undefined, changed: Game | null) {
+  if (done === 'delete') return { message: 'The game is deleted.' }
+  return changed ? { message: told(changed) } : null
+}
+
 /** The message after a step, with a button to undo it. */
 const told = (game: Game): View => html`
   ${game.suspended ? 'Suspended' : 'Can be played again'}: ${gameTitle(game)}. ${game.suspended && liftForm(game, 'Undo')}`
@@ -111,14 +116,15 @@ const told = (game: Game): View => html`
 const liftForm = ({ id, title }: Game, text = 'Lift'): View => html`
   <${Form} action=${`/admin/games/${id}/lift`} inline><${Button} small label=${`${text}: ${title}`}>${text}<//><//>`
 
-const stateOf = (game: Game): View => html`
+const stateOf = (game: Game): View => html`<div>
   <span class="row">${stateChips(game, isReady(game))}</span>
-  ${game.suspended && html`<p class="soft">${game.suspended.reason}${game.appeal && html`<br />Its maker answers: ${game.appeal}`}</p>`}`
+  ${game.suspended && html`<p class="soft">${game.suspended.reason}${game.appeal && html`<br />Its maker answers: ${game.appeal}`}</p>`}
+</div>`
 
 /** @param administers whether the viewer is an administrator */
 const actionOf = (game: Game, administers: boolean): View =>
   game.suspended
-    ? html`<span class="row">${liftForm(game)}${administers && game.makerIds.length > 0 && html`<${Button} small href=${`/admin/games/${game.id}/hand-over`} label=${`Hand over: ${game.title}`}>Hand over<//>`}</span>`
+    ? html`<span class="row">${liftForm(game)}${administers && game.makerIds.length > 0 && html`<${Button} small href=${`/admin/games/${game.id}/hand-over`} label=${`Hand over: ${game.title}`}>Hand over<//>`}${administers && html`<${Button} small href=${`/admin/games/${game.id}/delete`} label=${`Delete: ${game.title}`}>Delete<//>`}</span>`
     : html`<${Button} small href=${`/admin/games/${game.id}/suspend`} label=${`Suspend: ${game.title}`}>Suspend<//>`
 
 /** Returns the ids of all makers of some games, for their names. */

@@ -240,8 +240,7 @@ export const ownerPages: Routes = async (app) => {
     { ...owners, schema: { params: Slug, body: Type.Object({ slug: Text }) } },
     async (request, reply) => {
       const slug = request.body.slug.trim().toLowerCase()
-      if (!SLUG.test(slug))
-        throw invalidField('slug', SLUG_ADVICE)
+      if (!SLUG.test(slug)) throw invalidField('slug', SLUG_ADVICE)
       const changed = await app.games.update(callerOf(request).playerId, request.params.slug, { slug })
       return reply.redirect(saved(changed, '#address'), 303)
     },

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import { raw } from '@mikro-orm/core'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Clock } from '../../../core/clock.ts'
@@ -59,6 +60,8 @@ type Following = (em: SqlEntityManager, playerId: string, disabled: boolean) => 
 type Trusting = (em: SqlEntityManager, playerId: string, by: Actor) => Promise<() => Promise<void>>
 
 const INVITATION_DAYS = 14
+const EXPORTED =
+  'An administrator of this server has downloaded the data about you. If you have not asked for it, ask them why.'
 const SERVER = { kind: 'server', id: '' } as const
 
 /** Narrows the list of players. */
@@ -270,6 +273,26 @@ export class Administration {
       await emails.enqueue(em, { kind: 'notice', playerId: id, subject, text })
     })
     return `${portalUrl}/reset-password/${token}`
+  }
+
+  /**
+   * Exports what the platform stores about a player, who may have asked the administrators for it. The player is told.
+   *
+   * @throws NotFound, ExportUnderWay
+   */
+  async exportData(id: string, by = PROGRAM): Promise<Readable> {
+    const { clock, deletion, emails } = this.#context
+    await this.find(id)
+    const text = deletion.data.begin(id, clock.now())
+    try {
+      await this.#change(id, {}, { by, action: 'player.export' }, (em) =>
+        emails.enqueue(em, { kind: 'notice', playerId: id, subject: 'Your data was exported', text: EXPORTED }),
+      )
+    } catch (error) {
+      text.destroy()
+      throw error
+    }
+    return text
   }
 
   /** Creates an invitation link, which makes one account. @returns the link, which is shown once */

@@ -6,6 +6,7 @@ import { invalidField } from '../../../core/errors.ts'
 import { actorOf, adminPage, callerOf, staffPage } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { type PageOptions, renderPage } from '../../../core/pages/index.ts'
+import { downloadHeaders } from '../players/data-export.ts'
 import { decisionsOf } from '../players/shared-content.ts'
 import { InvitationsPage } from './invitations-page.ts'
 import { PlayerPage } from './player-page.ts'
@@ -180,6 +181,18 @@ export const adminPages: Routes = async (app) => {
       const link = await administration.makePasswordLink(id, actorOf(request))
       request.log.info({ step: 'password-link', subject: id, by: callerOf(request).playerId }, CHANGED)
       return playerPage(request, reply, id, link)
+    },
+  )
+
+  app.post(
+    '/admin/players/:id/export',
+    { ...adminPage, preHandler: recently, schema: { params: Params } },
+    async (request, reply) => {
+      const { id } = request.params
+      mustBeAnother(request, id)
+      const text = await administration.exportData(id, actorOf(request))
+      request.log.info({ step: 'export', subject: id, by: callerOf(request).playerId }, CHANGED)
+      return reply.headers(downloadHeaders(`${id}.json`)).send(text)
     },
   )
 

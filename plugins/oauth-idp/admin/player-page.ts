@@ -140,6 +140,13 @@ export function PlayerPage(props: PlayerPageProps): View {
             }
             ${
               administers &&
+              html`<${Section} layout="side" title="Data" description="What this server stores about them, as JSON: for somebody who asks for it and can't sign in. They are told by mail.">
+                <${Card}><form class="row" action=${post('export')} method="post">
+                  <${Button}>Download their data<//></form><//>
+              <//>`
+            }
+            ${
+              administers &&
               html`<${Section} layout="side" title="Delete" description="For good: the account, its sessions, tokens and picture.">
               <${Card}><${Confirm} label="Delete player" action=${post('delete')} submit=${`Delete ${name}`}>
                 ${losses && html`<p><strong>${losses}</strong></p>`}

@@ -8,6 +8,13 @@ import { ExportUnderWay } from '../errors.ts'
  */
 export type Exporter = (playerId: string) => Promise<unknown> | AsyncIterable<string | readonly unknown[]>
 
+/** The headers of an answer that is an export. */
+export const downloadHeaders = (filename: string) => ({
+  'cache-control': 'no-store',
+  'content-disposition': `attachment; filename="${filename}"`,
+  'content-type': 'application/json; charset=utf-8',
+})
+
 /** The elements of a list that are written in one turn of the event loop. */
 const ELEMENTS_AT_ONCE = 200
 

@@ -9,6 +9,7 @@ import { renderPage } from '../../../core/pages/index.ts'
 import { InvalidCredentials, LastAdmin } from '../errors.ts'
 import { formProblemOf } from '../form-problems.ts'
 import { LARGEST } from '../players/avatar-image.ts'
+import { downloadHeaders } from '../players/data-export.ts'
 import { fieldError } from '../players/profile.ts'
 import { renderMailSent } from '../players/recovery-pages.ts'
 import { decisionsOf } from '../players/shared-content.ts'
@@ -143,12 +144,7 @@ export const settingsPages: Routes = async (app) => {
   app.get('/settings/export', { ...signedIn, preHandler: recently }, async (request, reply) => {
     const { playerId } = callerOf(request)
     const text = deletion.data.begin(playerId, app.clock.now())
-    reply.headers({
-      'cache-control': 'no-store',
-      'content-disposition': 'attachment; filename="my-data.json"',
-      'content-type': 'application/json; charset=utf-8',
-    })
-    return reply.send(text)
+    return reply.headers(downloadHeaders('my-data.json')).send(text)
   })
 
   app.post('/settings/delete', { ...signedIn, schema: { body: Deletion } }, async (request, reply) => {

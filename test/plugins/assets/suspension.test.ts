@@ -1,4 +1,5 @@
 import t from 'tap'
+import { BLOB_PREFIX } from '../../../plugins/assets/record.ts'
 import { isFree, reserveSlugs } from '../../../plugins/assets/slugs.ts'
 import { startAssets } from './kit.ts'
 import { sheet } from './models.ts'
@@ -53,6 +54,29 @@ t.test('a suspended asset answers 451 everywhere, whatever its owner sets, until
   t.equal((await ask('/api/assets/rock/file')).status, 200)
   t.equal(await proxied(), 200)
   t.match(await appeal('Thanks'), { status: 409, body: { error: { code: 'not_suspended' } } })
+})
+
+t.test('an administrator deletes a suspended asset for good, and its owner is told', async (t) => {
+  const { ask, upload, owner, other, platform } = await startAssets(t)
+  const { app } = platform
+  const admin = await platform.admin()
+  await app.identity.administration.setRole(other.id, 'moderator')
+  const { body: asset } = await upload(await sheet(4), { title: 'Rock', visibility: 'public' })
+  const remove = (by = admin) => by.submit('/admin/assets/rock/delete', {})
+  const page = '/admin/assets/rock/suspend'
+  t.match(await remove(), { status: 409, text: /Suspend the asset first/ })
+  await app.assets.suspensions.suspend(asset.id, 'Stolen.')
+  t.equal((await remove(other)).status, 403, 'a moderator suspends')
+  t.notMatch((await other.get(page)).text, 'Delete the asset')
+  t.match((await admin.get(page)).text, /Delete the asset/)
+  t.equal((await remove()).status, 303)
+  t.equal((await ask('/api/assets/rock')).status, 404)
+  t.same(
+    await app.storage.list(`${BLOB_PREFIX}${asset.id}/`)[Symbol.asyncIterator]().next(),
+    { done: true, value: undefined },
+    'nor are its files',
+  )
+  t.match((await owner.get('/settings/messages')).text, /Rock is deleted[\s\S]*Stolen\./)
 })
 
 t.test('tags are counted once a minute, and those of what is hidden are gone at once', async (t) => {

@@ -25,6 +25,32 @@ async function openPlatform(t: Parameters<typeof startPlatform>[0], options: Par
   return { platform, admin, owner, program, game, deployId, host, suspend, lift }
 }
 
+t.test('an administrator deletes a suspended game for good, and its owner is told', async (t) => {
+  const { platform, admin, owner, game, host, suspend } = await openPlatform(t)
+  const { app } = platform
+  const moderator = await platform.signUp()
+  await app.identity.administration.setRole(moderator.id, 'moderator')
+  const path = `/admin/games/${game.id}/delete`
+  const remove = (confirm: string, by = admin) => by.submit(path, { confirm })
+  t.match(await admin.get(path), { status: 200, text: /Suspend it first/ })
+  t.match(await remove(game.slug), { status: 409, text: /Suspend the game first/ })
+  t.equal((await platform.stranger.get('/', { host })).status, 200)
+  await suspend()
+  t.match((await admin.get('/admin/games')).text, `href="${path}"`)
+  t.notMatch((await moderator.get('/admin/games')).text, path)
+  t.equal((await remove(game.slug, moderator)).status, 403)
+  t.match(await remove('another'), { status: 400, text: /Nothing was deleted: repeat/ })
+  t.match(await remove(game.slug), { status: 303, headers: { location: '/admin/games?done=delete' } })
+  t.match((await admin.get('/admin/games?done=delete')).text, /The game is deleted\./)
+  t.equal((await platform.stranger.get('/', { host })).status, 404)
+  t.match((await owner.get('/api/games')).body.games, { length: 0 })
+  t.notMatch((await owner.get('/games')).text, 'Restore', 'nor does it come back')
+  t.same(await app.db.query('select id from deploys'), [])
+  t.match((await owner.get('/settings/messages')).text, /is deleted[\s\S]*faces of people/)
+  t.equal((await remove(game.slug)).status, 404)
+  t.match((await admin.get(`/admin/audit?q=${game.id}`)).text, /game\.delete/)
+})
+
 /** Returns the status codes for a visitor at a game's address. */
 async function statuses(platform: Platform, host: string, paths: string[]): Promise<number[]> {
   const answers: Answer[] = []

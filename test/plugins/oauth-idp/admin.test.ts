@@ -2,6 +2,7 @@ import { PNG } from 'pngjs'
 import t from 'tap'
 import { exchange, obtainCode, registerApp } from '../../kit/oauth.ts'
 import { Client, PASSWORD, startPlatform } from '../../kit/platform.ts'
+import { until } from '../../kit/until.ts'
 
 const only = ['oauth-idp', 'tokens']
 const NEXT = 'another yard battery fence'
@@ -175,6 +176,25 @@ t.test('an administrator makes a link for somebody who has lost their password a
     t.notMatch((await admin.get(`/admin/players/${id}`)).text, 'password-link', 'nor is it offered')
   }
   t.same(await platform.app.db.query('select count(*) as links from one_time_tokens'), [{ links: 0 }])
+})
+
+t.test('an administrator downloads the data of a player, who is told', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const admin = await platform.admin()
+  const player = await platform.signUp({ email: 'ada@example.org', name: 'Ada' })
+  const path = `/admin/players/${player.id}`
+  t.match((await admin.get(path)).text, /Download their data/)
+  const { status, headers, text } = await admin.submit(`${path}/export`, {})
+  t.match([status, headers['content-disposition']], [200, `attachment; filename="${player.id}.json"`])
+  // The player has one export at a time, and the answer ends a moment before the stream closes.
+  const own = await until(async () => {
+    const { status, body } = await player.get('/settings/export')
+    return status === 200 && body
+  })
+  t.same(Object.keys(JSON.parse(text)), Object.keys(own))
+  t.match(JSON.parse(text), { player: { id: player.id, email: 'ada@example.org' } })
+  t.equal((await admin.submit(`/admin/players/${admin.id}/export`, {})).status, 409)
+  t.equal((await admin.submit('/admin/players/ply_nobody/export', {})).status, 404)
 })
 
 t.test('staff give a player another name and the generated picture', async (t) => {

@@ -430,6 +430,7 @@ POST   /admin/approvals/:id/refuse                     403  303  403  403  403  
 GET    /admin/assets/:slug/suspend                     403  303  403  403  403  200  200  403  403  403
 POST   /admin/assets/:slug/lift                        403  303  403  403  403  303  303  403  403  403
 POST   /admin/assets/:slug/suspend                     403  303  403  403  403  400  400  403  403  403
+POST   /admin/assets/:slug/delete                      403  303  403  403  403  403  409  403  403  403
 POST   /admin/assets/:slug/curate                      403  303  403  403  403  403  409  403  403  403
 POST   /admin/assets/:slug/release                     403  303  403  403  403  403  303  403  403  403
 POST   /admin/backup                                   403  303  403  403  403  403  200  403  403  403
@@ -442,6 +443,8 @@ GET    /admin/domains                                  403  303  403  403  403  
 POST   /admin/domains/:id/remove                       403  303  403  403  403  403  404  403  403  403
 GET    /admin/games                                    403  303  403  403  403  200  200  403  403  403
 GET    /admin/games/:id/suspend                        403  303  403  403  403  200  200  403  403  403
+GET    /admin/games/:id/delete                         403  303  403  403  403  403  200  403  403  403
+POST   /admin/games/:id/delete                         403  303  403  403  403  403  400  403  403  403
 GET    /admin/games/:id/hand-over                      403  303  403  403  403  403  200  403  403  403
 POST   /admin/games/:id/hand-over                      403  303  403  403  403  403  400  403  403  403
 POST   /admin/games/:id/lift                           403  303  403  403  403  303  303  403  403  403
@@ -461,6 +464,7 @@ POST   /admin/quotas/:playerId                         403  303  403  403  403  
 GET    /admin/players                                  403  303  403  403  403  200  200  403  403  403
 GET    /admin/players/:id                              403  303  403  403  403  200  200  403  403  403
 POST   /admin/players/:id/delete                       403  303  403  403  403  403  400  403  403  403
+POST   /admin/players/:id/export                       403  303  403  403  403  403  200  403  403  403
 POST   /admin/players/:id/disable                      403  303  403  403  403  303  303  403  403  403
 POST   /admin/players/:id/enable                       403  303  403  403  403  303  303  403  403  403
 POST   /admin/players/:id/trust                        403  303  403  403  403  303  303  403  403  403
