@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { allowAnyOrigin } from '../../core/http/cors.ts'
 import { adminPages } from './admin/pages.ts'
 import { adminRoutes } from './admin/routes.ts'
+import { appPages } from './apps/pages.ts'
 import { appRoutes } from './apps/routes.ts'
 import { authorizeRoutes } from './oauth/authorize.ts'
 import { connectedPages } from './oauth/connected-apps-routes.ts'
@@ -36,6 +37,7 @@ const routeList = [
   playerPages,
   setupPages,
   settingsPages,
+  appPages,
   appRoutes,
   authorizeRoutes,
   logoutRoutes,

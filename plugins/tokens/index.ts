@@ -36,7 +36,9 @@ export default definePlugin(
       const known = players.standingNow(playerId)
       return known ? !known.disabled : players.standing(playerId).then((standing) => standing?.disabled === false)
     }
-    const tokens = new Tokens({ db, clock, events, log, isActive, tokensPerPlayer })
+    const writeTo = app.identity.writeTo.bind(app.identity)
+    const portalUrl = app.origins.portal
+    const tokens = new Tokens({ db, clock, events, log, isActive, tokensPerPlayer, writeTo, portalUrl })
     app.decorate('tokens', tokens)
     app.auth.recognise({
       credential: 'bearer',

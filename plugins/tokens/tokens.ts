@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../../core/clock.ts'
 import { type Database, deleteInBatches, type Statements } from '../../core/data/database.ts'
@@ -60,6 +61,9 @@ interface TokensContext {
   log: FastifyBaseLogger
   /** The most API tokens of one player, with those that expired in the last 90 days, and the most CLI tokens. */
   tokensPerPlayer: number
+  /** Writes mail to a player in a transaction. @param subject one line */
+  writeTo(em: SqlEntityManager, playerId: string, subject: string, text: string): Promise<void>
+  portalUrl: string
   /** Whether a player exists and is not disabled; synchronous if this is cached. */
   isActive(playerId: string): Promise<boolean> | boolean
 }
@@ -84,7 +88,7 @@ export class Tokens {
   }
 
   /**
-   * Creates a token.
+   * Creates a token, and tells its player of an API token, which a stolen session could have made.
    *
    * @returns its record with the token itself, which is not stored
    * @throws InvalidRequest without a label or scope; TooManyTokens
@@ -121,8 +125,21 @@ export class Tokens {
       }
       if (kind === 'api' && (await em.count(ApiToken, { playerId, kind })) >= most) throw new TooManyTokens(most, 'API')
       await em.insert(ApiToken, row)
+      if (kind === 'api') await this.#tell(em, row)
     })
     return { ...toToken(row), token }
+  }
+
+  #tell(em: SqlEntityManager, { playerId, label, scopes, expiresAt }: ApiToken): Promise<void> {
+    const { writeTo, portalUrl } = this.#context
+    const until = expiresAt ? `until ${expiresAt.toISOString().slice(0, 10)}` : 'until it is revoked'
+    const text = `The API token “${label}” acts for your account from now on, ${until}. Its scopes: ${scopes.replaceAll(' ', ', ')}.
+
+If it was not you, revoke it and choose a new password:
+
+${portalUrl}/settings/tokens
+`
+    return writeTo(em, playerId, 'A new API token for your account', text)
   }
 
   /**

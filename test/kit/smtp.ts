@@ -27,6 +27,8 @@ export async function startSmtp(
   { credentials, refuse, refuseSender, startTls, certificate }: SmtpOptions = {},
 ) {
   const inbox: Delivered[] = []
+  /** The notices about API tokens. The kit makes one for each program, so they are no part of `inbox`. */
+  const tokenNotices: Delivered[] = []
   /** The names of the clients that sent something, and whether it was encrypted. */
   const clients: { name: string; secure: boolean }[] = []
   const server = new SMTPServer({
@@ -52,11 +54,10 @@ export async function startSmtp(
       stream.on('data', (chunk) => chunks.push(chunk))
       stream.on('end', () => {
         const from = envelope.mailFrom ? envelope.mailFrom.address : ''
-        inbox.push({
-          from,
-          to: envelope.rcptTo.map(({ address }) => address),
-          ...parse(Buffer.concat(chunks).toString()),
-        })
+        const to = envelope.rcptTo.map(({ address }) => address)
+        const mail = { from, to, ...parse(Buffer.concat(chunks).toString()) }
+        const isNotice = mail.subject === 'A new API token for your account'
+        ;(isNotice ? tokenNotices : inbox).push(mail)
         done()
       })
     },
@@ -65,7 +66,7 @@ export async function startSmtp(
   const stop = () => new Promise<void>((resolve) => server.close(() => resolve()))
   t.teardown(stop)
   const { port } = server.server.address() as { port: number }
-  return { inbox, clients, port, url: `smtp://127.0.0.1:${port}`, stop }
+  return { inbox, tokenNotices, clients, port, url: `smtp://127.0.0.1:${port}`, stop }
 }
 
 /** Returns the path of the only portal address in a message. */

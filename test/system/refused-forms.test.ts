@@ -45,6 +45,11 @@ const REFUSED: Record<string, Refused> = {
   '/assets/:slug/report': { fields: { category: 'nothing', text: 'Kept' }, says: /Choose what it is about/ },
   '/assets/:slug/edit': { fields: { title: ' ', slug: 'Two Words' }, says: /2 fields have an error/ },
   '/blender/new': { fields: { name: '' }, says: /Give it a name/ },
+  '/settings/applications/new': {
+    fields: { name: 'Kept', redirectUris: 'http://far.example/cb' },
+    says: /far\.example\/cb: This redirect URI needs https/,
+  },
+  '/settings/applications/:id': { fields: { name: ' ', redirectUris: 'https://a.example/cb' }, says: /Give it a name/ },
   '/settings/tokens': { fields: { access: 'custom' }, says: /Name the token/ },
   '/settings/name': { fields: { name: ' ' }, says: /name/i },
   '/settings/email': { fields: { email: 'kept', password: 'wrong' }, says: /email|password/i },
@@ -75,7 +80,7 @@ const OF_LINKS: Record<string, Refused> = {
 const PAGE = { config: { auth: 'none', page: true }, constraints: { origin: 'portal' } } as const
 
 /** Forms that cannot be refused as they are sent: any choice of theirs is one. */
-const NEVER_REFUSED = ['/admin/players/:id/disable']
+const NEVER_REFUSED = ['/admin/players/:id/disable', '/settings/applications/:id/secret']
 
 /** What a schema says, and no person. */
 const SCHEMA_WORDS = /must NOT|must match|must be|request body|is not valid:|instancePath|is required|undefined/
@@ -183,7 +188,8 @@ t.test('a refused form comes back filled, and says in plain words what is wrong'
   const suspended = await platform.game(await platform.signUp())
   await platform.app.games.suspensions.suspend(suspended.id, 'Stolen.')
   pages.host.push(`/admin/games/${id}/suspend`, '/admin/assets/wavy-sea/suspend', `/settings/ai/${id}`)
-  pages.host.push(`/admin/games/${suspended.id}/delete`)
+  const [application] = (await host.get('/api/oauth/apps')).body.apps
+  pages.host.push(`/admin/games/${suspended.id}/delete`, `/settings/applications/${application.id}`)
   const viewers: [Client, Target[]][] = [
     [host, pages.host],
     [newcomer, pages.newcomer],

@@ -254,6 +254,13 @@ POST   /api/tokens                               portal  session
 DELETE /api/tokens/:id                           portal  session
 GET    /api/cli/whoami                           portal  any-token
 DELETE /api/cli/tokens                           portal  any-token
+GET    /settings/applications                   portal  session page
+GET    /settings/applications/new               portal  session page
+POST   /settings/applications/new               portal  session page
+GET    /settings/applications/:id               portal  session page
+POST   /settings/applications/:id               portal  session page
+POST   /settings/applications/:id/secret        portal  session page
+POST   /settings/applications/:id/delete        portal  session page
 GET    /settings/tokens                          portal  session page
 POST   /settings/tokens                          portal  session page
 POST   /settings/tokens/:id/revoke               portal  session page
@@ -640,7 +647,7 @@ async function settle(t: Test) {
   // A stream that goes on for ever would be waited for: each says how things are and ends.
   platform.app.eventStreams.close()
   const ids: [prefix: RegExp, id: string | undefined][] = [
-    [/^\/api\/oauth\/apps/, application.id],
+    [/^\/(api\/oauth\/apps|settings\/applications)/, application.id],
     [/^\/(api|settings)\/tokens/, token.id],
     [/^\/settings\/sessions/, session?.id],
     [/^\/api\/games/, game.id],

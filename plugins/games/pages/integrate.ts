@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import {
+  Button,
   CodeBlock,
   Confirm,
   CopyValue,
@@ -34,12 +35,13 @@ async function play() {
 /**
  * Renders code for sign-in and rooms, ready to copy.
  *
+ * @param appId that of its OAuth application
  * @param newSecret shown once, immediately after its creation; only the owner creates one
  */
 export function integrate(
   app: Pick<FastifyInstance, 'games' | 'origins'>,
   game: Game,
-  { isOwner, newSecret = null }: { isOwner: boolean; newSecret?: string | null },
+  { isOwner, appId, newSecret = null }: { isOwner: boolean; appId: string | undefined; newSecret?: string | null },
 ): View {
   const { portal } = app.origins
   const facts = [
@@ -83,7 +85,8 @@ export function integrate(
       <${CodeBlock} title="Prompt" code=${app.games.integrationPrompt(game)} />
     <//>
     ${app.games.dashboard.integrateSections.map((section) => section(game))}
-    <${Section} title="OAuth" description="For games with a server of their own.">
+    <${Section} title="OAuth" description="For games with a server of their own."
+      action=${isOwner && appId && html`<${Button} href=${`/settings/applications/${appId}`}>Redirect URIs and more<//>`}>
       <${DescriptionList} items=${facts} />
       ${
         isOwner &&

@@ -296,6 +296,8 @@ export const ownerPages: Routes = async (app) => {
     },
   )
 
+  const appIdOf = async ({ clientId }: Game) => (await app.identity.apps.find(clientId))?.id
+
   app.get('/games/:slug/integrate', game, async (request, reply) => {
     const { playerId, viewer } = callerOf(request)
     const found = await gameOf(request)
@@ -303,7 +305,7 @@ export const ownerPages: Routes = async (app) => {
     return renderPage(reply, {
       title: `Integrate ${found.title}`,
       user: viewer,
-      body: integrate(app, found, { isOwner }),
+      body: integrate(app, found, { isOwner, appId: await appIdOf(found) }),
     })
   })
 
@@ -315,7 +317,7 @@ export const ownerPages: Routes = async (app) => {
     return renderPage(reply, {
       title: `Integrate ${found.title}`,
       user: viewer,
-      body: integrate(app, found, { isOwner: true, newSecret: clientSecret }),
+      body: integrate(app, found, { isOwner: true, appId: await appIdOf(found), newSecret: clientSecret }),
     })
   })
 }

@@ -234,8 +234,8 @@ export class Apps {
     if (homepageUrl !== undefined) row.homepageUrl = homepageUrl
     if (idTokenSignedResponseAlg) row.idTokenAlgorithm = idTokenSignedResponseAlg
     if (redirectUris) {
+      checkRedirectUris(redirectUris, { ...this.#context, publicClient: row.publicClient, served })
       const registered = redirectUris.filter((uri) => !served.includes(uri))
-      checkRedirectUris(registered, { ...this.#context, publicClient: row.publicClient })
       row.redirectUris = row.hosted ? [...served, ...registered] : registered
       row.servedUris = row.hosted ? served : []
     }

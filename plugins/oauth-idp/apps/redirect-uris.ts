@@ -4,21 +4,31 @@ import { isNativeRedirect } from './native-redirects.ts'
 
 const MOST = 20
 
+interface CheckOptions {
+  lan: boolean
+  publicClient?: boolean
+  field?: string | undefined
+  served?: readonly string[]
+}
+
 /**
  * Checks the redirect URIs of an application (RFC 6749 section 3.1.2, RFC 9700 section 4.1). They are absolute HTTPS
  * addresses; HTTP is allowed only where no certificate is available. A public client may also have a scheme of its own
  * (RFC 8252 section 7.1).
  *
  * @param lan whether the platform itself is reached over plain HTTP, which other machines of the LAN may then use too
+ * @param served the platform's own addresses of the game, which need no check
  * @param field the field of the caller's request from which the addresses follow; default: their own
  * @throws InvalidRequest with the refused address and the reason
  */
 export function checkRedirectUris(
   uris: string[],
-  { lan, publicClient = false, field }: { lan: boolean; publicClient?: boolean; field?: string | undefined },
+  { lan, publicClient = false, field, served = [] }: CheckOptions,
 ): void {
-  if (uris.length > MOST) throw fieldError('redirectUris', `An application has at most ${MOST} redirect URIs.`)
+  if (uris.filter((uri) => !served.includes(uri)).length > MOST)
+    throw fieldError('redirectUris', `An application has at most ${MOST} redirect URIs.`)
   uris.forEach((uri, index) => {
+    if (served.includes(uri)) return
     const problem =
       uris.indexOf(uri) < index ? 'is there twice' : publicClient && isNativeRedirect(uri) ? null : problemOf(uri, lan)
     if (!problem) return

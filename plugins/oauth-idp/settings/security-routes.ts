@@ -13,7 +13,8 @@ const Text = Type.Optional(Type.String({ maxLength: 4096 }))
 
 /** The messages after a step. The address contains only the name of the step. */
 const DONE: Record<string, string> = {
-  password: 'Your password is changed. You were signed out everywhere else.',
+  password:
+    'Your password is changed. You were signed out everywhere else. Passkeys, connected accounts and API tokens still work: remove what is not yours.',
   address: 'You have an email address now. Set a password to sign in with it.',
   session: 'That browser is signed out.',
   sessions: 'Every other browser is signed out.',

@@ -341,8 +341,11 @@ t.test('staff get a digest only while something is open, and old rows go', async
   const smtp = await startSmtp(t)
   const { platform, admin, moderator, reporter, game, report } = await openModeration(t, { config: mailBy(smtp) })
   const { app, clock } = platform
+  // The kit has made API tokens, about which there are mails.
+  await until(() => smtp.tokenNotices.length > 0)
+  await until(async () => (await app.db.query(LETTERS)).length === 0)
   await sendDigest(app)
-  t.same(await app.db.query("select id from background_jobs where name = 'oauth-idp/letter'"), [])
+  t.same(await app.db.query(LETTERS), [])
   await report(reporter, game.id, { category: 'malware' })
   await sendDigest(app)
   await until(() => smtp.inbox.length >= 2)
@@ -358,6 +361,8 @@ t.test('staff get a digest only while something is open, and old rows go', async
   t.match(await app.db.query('select state from reports'), [{ state: 'open' }])
   t.same(await app.db.query('select id from report_decisions'), [])
 })
+
+const LETTERS = "select id from background_jobs where name = 'oauth-idp/letter'"
 
 type Smtp = Awaited<ReturnType<typeof startSmtp>>
 /** Sends mail to the server, except the daily digest, whose first time is soon after the start. */

@@ -2,6 +2,7 @@ import t from 'tap'
 import { ALL_SCOPES } from '../../../plugins/tokens/scopes.ts'
 import { isWellFormed, newToken } from '../../../plugins/tokens/token-format.ts'
 import { Client, startPlatform } from '../../kit/platform.ts'
+import { startSmtp } from '../../kit/smtp.ts'
 import { until } from '../../kit/until.ts'
 
 const only = ['oauth-idp', 'tokens']
@@ -214,4 +215,19 @@ t.test('the settings page makes and revokes tokens without a script', async (t) 
   const path = `/settings/tokens/${tokens[0].id}/revoke`
   t.match(await player.submit(path, {}), { status: 303, headers: { location: /^\/settings\/tokens\?done=revoked$/ } })
   t.equal((await new Client(platform.app, token).get('/api/cli/whoami')).status, 401)
+})
+
+t.test('a mail tells the player of a new API token', async (t) => {
+  const { inbox, tokenNotices, url } = await startSmtp(t)
+  const mail = { driver: 'smtp', url, from: 'Yard <yard@example.org>' }
+  const platform = await startPlatform(t, { only, config: { mail } })
+  const player = await platform.signUp({ email: 'ada@example.org' })
+  const token = { label: 'laptop', scopes: ['games:read', 'games:write'] }
+  t.equal((await player.post('/api/tokens', token)).status, 201)
+  await until(() => tokenNotices.length === 1)
+  t.match(tokenNotices, [{ to: ['ada@example.org'], subject: 'A new API token for your account' }])
+  t.match(tokenNotices[0]?.text, /“laptop” acts[\s\S]*until 2027-02-19[\s\S]*games:read, games:write/)
+  t.match(tokenNotices[0]?.text, `${platform.app.origins.portal}/settings/tokens`)
+  t.equal((await player.post('/api/tokens', { ...token, scopes: ['all'] })).status, 400)
+  t.same(inbox, [])
 })

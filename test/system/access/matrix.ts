@@ -306,6 +306,13 @@ POST   /settings/picture/remove                        303  303  303  303  303  
 GET    /settings/security                              200  303  200  200  200  200  200  200  200  200
 POST   /settings/sessions/:id/revoke                   303  303  404  404  404  404  404  404  404  404
 POST   /settings/sessions/revoke-others                303  303  303  303  303  303  303  303  303  303
+GET    /settings/applications                          200  303  200  200  200  200  200  200  200  200
+GET    /settings/applications/new                      200  303  200  200  200  200  200  200  200  200
+POST   /settings/applications/new                      400  303  400  400  400  400  400  400  400  400
+GET    /settings/applications/:id                      200  303  404  404  404  404  404  404  404  404
+POST   /settings/applications/:id                      400  303  404  404  404  404  404  404  404  404
+POST   /settings/applications/:id/secret                400  303  404  404  404  404  404  404  404  404
+POST   /settings/applications/:id/delete               303  303  404  404  404  404  404  404  404  404
 GET    /settings/tokens                                200  303  200  200  200  200  200  200  200  200
 POST   /settings/tokens                                400  303  400  400  400  400  400  400  400  400
 POST   /settings/tokens/:id/revoke                     303  303  404  404  404  404  404  404  404  404

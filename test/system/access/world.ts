@@ -299,7 +299,7 @@ async function make({ app }: Platform, player: PlayerClient, { titled, gameId }:
 /** What the parameters of a route's path mean, when it is about what the owner has. */
 export function parametersOf(owner: Owner, path: string): Record<string, string> {
   const ids: [about: RegExp, id: string][] = [
-    [/^\/api\/oauth\/apps/, owner.application.id],
+    [/^\/(api\/oauth\/apps|settings\/applications)/, owner.application.id],
     [/^\/(api|settings)\/tokens/, owner.tokenId],
     [/^\/settings\/sessions/, owner.sessionId],
     [/^\/api\/blender\/v1\/library/, 'coin-gold'],
