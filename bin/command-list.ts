@@ -40,6 +40,7 @@ export const COMMANDS: CommandEntry[] = [
   entry(MAKE, 'deploy', 'publish a build', () => import('./commands/deploy.ts')),
   entry(MAKE, 'rollback', 'put an earlier deploy live again', () => import('./commands/rollback.ts')),
   entry(MAKE, 'games', 'list, create, change and open games', () => import('./commands/games.ts')),
+  entry(MAKE, 'apps', 'OAuth applications, for websites and programs', () => import('./commands/apps.ts')),
   entry(MAKE, 'logs', 'print what the scripts of rooms log', () => import('./commands/logs.ts')),
   entry(MAKE, 'scores', 'list and remove scores of a board', () => import('./commands/scores.ts')),
   entry(MAKE, 'assets', 'find, upload and download models, pictures and sounds', () => import('./commands/assets.ts')),

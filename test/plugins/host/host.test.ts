@@ -106,8 +106,9 @@ t.test('an administrator whose platform can not send mail, or has urgent reports
   const [host, player] = [await platform.admin(), await platform.signUp()]
   const game = await platform.game(player, { title: 'Pong' })
   const overview = async () => (await host.get('/admin')).text
+  // The second letter is about the API token with which the game was made.
   await platform.stranger.submit('/reset-password', { email: player.account.email, returnTo: '' })
-  await until(async () => /The job oauth-idp\/letter fails, and is tried again/.test(await overview()))
+  await until(async () => /2 jobs oauth-idp\/letter fail, and are tried again/.test(await overview()))
   t.notMatch(await overview(), /urgent/)
   const report = { target: { kind: 'game', id: game.id }, category: 'malware', text: 'It asks for passwords.' }
   t.equal((await platform.stranger.post('/api/reports', report)).status, 201)
