@@ -129,7 +129,7 @@ async function serveGameyard(): Promise<void> {
   const consentId = await identity.consents.remember(playerId, clientId, ['profile'])
   process.on('message', async (count: number) => {
     const binding = { clientId, playerId, consentId, redirectUri: REDIRECT_URI, scope: ['profile'] }
-    const rest = { codeChallenge: null, nonce: null, resource: null, authTime: new Date() }
+    const rest = { codeChallenge: null, nonce: null, resource: null, sessionId: null, authTime: new Date() }
     process.send?.(
       await Promise.all(Array.from({ length: count }, () => identity.codes.issue({ ...binding, ...rest }))),
     )

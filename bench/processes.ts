@@ -141,7 +141,7 @@ async function issueCodes(
   const clientId = client.clientId as string
   const consentId = await identity.consents.remember(playerId, clientId, ['profile'])
   const binding = { clientId, playerId, consentId, redirectUri: REDIRECT_URI, scope: ['profile'] }
-  const rest = { codeChallenge: null, nonce: null, resource: null, authTime: new Date() }
+  const rest = { codeChallenge: null, nonce: null, resource: null, sessionId: null, authTime: new Date() }
   const codes: string[] = []
   while (codes.length < wanted)
     codes.push(...(await Promise.all(Array.from({ length: 50 }, () => identity.codes.issue({ ...binding, ...rest })))))

@@ -254,6 +254,7 @@ async function serveGameyard(): Promise<void> {
       clientId: game.clientId,
       consentId,
       sessionId: null,
+      isOfFrame: false,
     }
     const request = { headers: { host } } as Parameters<typeof app.edge.sessions.start>[0]
     const lines = await app.edge.sessions.start(request, host, game, granted)

@@ -56,7 +56,7 @@ export async function startScoresPlatform(kind: string, playerCount: number) {
     )
     const consentId = await app.identity.consents.remember(id, game.clientId, ['profile'])
     const player = { id, name: `Player ${number}`, imageUrl: null }
-    const granted = { player, scope: 'profile', clientId: game.clientId, consentId, sessionId: null }
+    const granted = { player, scope: 'profile', clientId: game.clientId, consentId, sessionId: null, isOfFrame: false }
     const cookies = await app.edge.sessions.start({ headers: { host } } as never, host, game, granted)
     const cookie = cookies.filter((line) => !/Max-Age=0/.test(line)).map((line) => line.split(';')[0])
     players.push({ id, headers: { host, origin: `http://${host}`, cookie: cookie.join('; ') } })

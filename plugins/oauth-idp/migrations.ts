@@ -10,6 +10,7 @@ import { migration as idTokenAlgorithms } from './migrations/2026_11_26_id_token
 import { migration as longNames } from './migrations/2026_11_26_long_names.ts'
 import { migration as secretDigests } from './migrations/2026_11_26_secret_digests.ts'
 import { namesMigration } from './migrations/2026_11_28_names.ts'
+import { codeSessions } from './migrations/2026_11_29_code_sessions.ts'
 
 /** The migrations in the order in which they run. */
 export const migrations: Migration[] = [
@@ -24,4 +25,5 @@ export const migrations: Migration[] = [
   disabledCause,
   secretDigests,
   namesMigration,
+  codeSessions,
 ]

@@ -75,6 +75,7 @@ export class EmbeddedSignIn {
       clientId: game.clientId,
       consentId,
       sessionId: sessionId ?? null,
+      isOfFrame: true,
     }
   }
 

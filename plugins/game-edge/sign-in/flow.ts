@@ -141,14 +141,20 @@ export class SignInFlow {
 
     const application = await this.#app.identity.apps.find(game.clientId)
     if (!application) throw new SignInFailed('This game has no sign-in.')
-    const { player, scope, consentId } = await this.#redeem(application.clientId, host, query.code, flow.verifier)
+    const { player, scope, consentId, sessionId } = await this.#redeem(
+      application.clientId,
+      host,
+      query.code,
+      flow.verifier,
+    )
     if (!this.#app.games.visibleTo(player.id, game)) throw new NotFound('game')
     const session = await this.#sessions.start(request, host, game, {
       player: { id: player.id, name: player.name, imageUrl: player.imageUrl },
       scope: scope.join(' '),
       clientId: application.clientId,
       consentId,
-      sessionId: null,
+      sessionId,
+      isOfFrame: false,
     })
     this.#app.games.count.signIn(game.id, player.id)
     return { location: flow.returnTo, cookies: [...cookies, ...session] }

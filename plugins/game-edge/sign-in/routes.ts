@@ -69,7 +69,7 @@ export const signInRoutes: Routes = async (app) => {
       const session = await app.edge.sessionOf(request, await app.edge.signInGame(request))
       reply.header('vary', 'Cookie, Authorization')
       if (!session) return { signedIn: false }
-      if (session.sessionId !== null) reply.header(OF_FRAME, '1')
+      if (session.isOfFrame) reply.header(OF_FRAME, '1')
       return {
         signedIn: true,
         user: session.player,

@@ -19,14 +19,16 @@ export interface GameSession {
   consentId: string
   /** The application of the sign-in. The session ends when it is removed (`app.changed`). */
   clientId: string
-  /** The portal session of a framed sign-in, whose end ends this session (`session.ended`); else null. */
+  /** The portal session of the sign-in, whose end ends this session (`session.ended`); null in older cookies. */
   sessionId: string | null
+  /** Whether the page around a frame signed the player in. */
+  isOfFrame: boolean
   /** The key that sealed it. The session ends when the key is revoked (`app.keyRings.isEnded`). */
   keyId: string
 }
 
 /** The player of a session, and the values on which it depends. */
-export type Granted = Pick<GameSession, 'player' | 'scope' | 'clientId' | 'consentId' | 'sessionId'>
+export type Granted = Pick<GameSession, 'player' | 'scope' | 'clientId' | 'consentId' | 'sessionId' | 'isOfFrame'>
 
 /** The content of the cookie. */
 interface Claims {
@@ -38,8 +40,10 @@ interface Claims {
   client: string
   /** The player's consent. The session ends when it is revoked. */
   consent: string
-  /** The portal session of a session in a frame. */
+  /** The portal session of the sign-in. */
   sid?: string
+  /** The player signed in at the game's own address, and not through the page around a frame. */
+  own?: true
   epoch: number
 }
 
@@ -53,8 +57,8 @@ const FRAME_TOKEN_SECONDS = 12 * 3600
  *
  * It ends after 7 days (the token: 12 hours). It ends early when the player signs out everywhere or is disabled
  * (`identity.players.standing`), disconnects the game (`identity.consents.holds`), or when the game's OAuth application
- * is removed; in a frame of the portal also when the player signs out there (`identity.sessions.holds`). All sessions
- * end when the sealing key is revoked (`gameyard keys rotate sessions --now`).
+ * is removed; also when the player signs out of the portal in that browser (`identity.sessions.holds`). All sessions end
+ * when the sealing key is revoked (`gameyard keys rotate sessions --now`).
  */
 export class GameSessions {
   readonly #app: FastifyInstance
@@ -140,6 +144,7 @@ export class GameSessions {
       consentId: claims.consent,
       clientId: claims.client,
       sessionId: claims.sid ?? null,
+      isOfFrame: claims.sid !== undefined && !claims.own,
       keyId: claims.keyId,
     }
   }
@@ -152,7 +157,8 @@ export class GameSessions {
     return values.length === 1 ? this.#tokens.open<Claims>(values[0] as string, host, now) : null
   }
 
-  async #claims(game: Game, { player, scope, clientId, consentId, sessionId }: Granted): Promise<Claims> {
+  async #claims(game: Game, granted: Granted): Promise<Claims> {
+    const { player, scope, clientId, consentId, sessionId, isOfFrame } = granted
     const standing = await this.#app.identity.players.standing(player.id)
     return {
       sub: player.id,
@@ -163,6 +169,7 @@ export class GameSessions {
       client: clientId,
       consent: consentId,
       ...(sessionId === null ? {} : { sid: sessionId }),
+      ...(isOfFrame ? {} : { own: true as const }),
       epoch: standing?.epoch ?? 0,
     }
   }

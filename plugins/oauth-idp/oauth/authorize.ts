@@ -219,6 +219,7 @@ export const authorizeRoutes: Routes = async (app) => {
       nonce,
       authTime,
       resource: resource?.uri ?? null,
+      sessionId: credentialId,
     })
   }
 

@@ -24,6 +24,8 @@ export interface CodeBinding {
   nonce: string | null
   authTime: Date
   resource: string | null
+  /** The browser session that asked; null: none. */
+  sessionId: string | null
 }
 
 /** A client's request to exchange a code. */
@@ -42,6 +44,8 @@ export interface Redeemed {
   scope: string[]
   /** The player's consent. Whatever is issued must not outlive it (`Consents.holds`). */
   consentId: string
+  /** The browser session that asked; null in a code of the previous version. */
+  sessionId: string | null
 }
 
 interface Exchanged extends Redeemed, IssuedTokens {
@@ -59,7 +63,7 @@ interface CodesContext {
 
 /** Reads a code with its player in one statement. */
 const LOOK_UP = `select c.client_id, c.player_id, c.consent_id, c.redirect_uri, c.scope, c.code_challenge, c.nonce,
-  c.resource, c.auth_time, c.expires_at, c.redeemed_at, p.email, p.email_verified, p.name, p.avatar, p.guest, p.is_admin, p.moderator,
+  c.resource, c.session_id, c.auth_time, c.expires_at, c.redeemed_at, p.email, p.email_verified, p.name, p.avatar, p.guest, p.is_admin, p.moderator,
   p.disabled,  p.epoch, p.created_at
   from authorization_codes c join players p on p.id = c.player_id where c.code_hash = ?`
 
@@ -72,6 +76,7 @@ interface LookUpRow {
   code_challenge: string | null
   nonce: string | null
   resource: string | null
+  session_id: string | null
   auth_time: number
   expires_at: number
   redeemed_at: number | null
@@ -147,7 +152,8 @@ export class Codes {
     }
     mustBeFor(row.resource, presented.resource)
 
-    const redeemed = { player: this.#playerOf(row), scope: row.scope.split(' '), consentId: row.consent_id }
+    const { consent_id: consentId, session_id: sessionId } = row
+    const redeemed = { player: this.#playerOf(row), scope: row.scope.split(' '), consentId, sessionId }
     const grant = grantOf(codeHash, row)
     const given = await db.groupCommit(async (statements) => {
       await grants.checkPlayer(statements, row.player_id)

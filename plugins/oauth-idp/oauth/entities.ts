@@ -23,6 +23,8 @@ const AuthorizationCodeSchema = defineEntity({
     redeemedAt: p.datetime(3).nullable(),
     /** The protected resource for which the tokens are (RFC 8707); null for the API of games. */
     resource: p.string().length(500).nullable(),
+    /** The browser session that asked. Null in rows of the previous version. */
+    sessionId: p.string().length(30).nullable(),
   },
 })
 

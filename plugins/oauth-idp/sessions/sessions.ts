@@ -19,6 +19,8 @@ import { Session } from './entities.ts'
 declare module '../../../core/events.ts' {
   interface DomainEvents {
     'session.ended': { sessionId: string }
+    /** A browser signed in again as the same player, and has another session value from now on. */
+    'session.renewed': { sessionId: string }
   }
 }
 
@@ -82,10 +84,12 @@ export class Sessions {
     this.#cookie = new SessionCookie({ portal, maxAgeSeconds: (LIFE_DAYS * DAY_MS) / 1000 })
     this.#cache = new TtlCache(clock)
     this.#standing = new TtlCache(clock)
-    events.on('session.ended', ({ sessionId }) => {
-      this.#cache.dropWhere(({ principal }) => principal.credentialId === sessionId)
-      this.#standing.drop(sessionId)
-    })
+    for (const event of ['session.ended', 'session.renewed'] as const) {
+      events.on(event, ({ sessionId }) => {
+        this.#cache.dropWhere(({ principal }) => principal.credentialId === sessionId)
+        this.#standing.drop(sessionId)
+      })
+    }
     events.on('player.changed', ({ playerId }) => {
       this.#cache.dropWhere(({ principal }) => principal.playerId === playerId)
       this.#standing.dropWhere(({ player_id }) => player_id === playerId)
@@ -93,7 +97,8 @@ export class Sessions {
   }
 
   /**
-   * Signs a browser in with a new session value; a session in the request ends.
+   * Signs a browser in with a new session value. A session of the same player goes on with it, since sessions in games
+   * depend on it (`holds`); one of another player ends.
    *
    * @param epoch of the account when the player authenticated; a password replaced since then makes the sign-in fail.
    *   Omitted for an account that was just created
@@ -103,7 +108,6 @@ export class Sessions {
     const now = this.#clock.now()
     const token = randomText(32)
     const session = {
-      id: newId('ses', now),
       tokenHash: hashSecret(token),
       playerId,
       userAgent: String(reply.request.headers['user-agent'] ?? '').slice(0, 300),
@@ -116,10 +120,15 @@ export class Sessions {
       // ends this one.
       const player = await em.findOne(PlayerRow, { id: playerId }, { lockMode: LockMode.PESSIMISTIC_WRITE })
       if (!player || player.disabled || player.epoch !== (epoch ?? player.epoch)) throw new InvalidCredentials()
-      await em.insert(Session, session)
+      const renewed = await this.#ownIn(em, reply.request, playerId)
+      // Of two sign-ins at once, one goes on with the session, and the other gets a new one.
+      if (renewed && (await markOnce(em, Session, renewed, session))) return renewed.id
+      await em.insert(Session, { id: newId('ses', now), ...session })
+      return null
     }
-    await this.#db.transaction(store, { alone: true })
-    await this.#endOf(reply.request)
+    const renewed = await this.#db.transaction(store, { alone: true })
+    if (renewed !== null) await this.#events.emit('session.renewed', { sessionId: renewed })
+    else await this.#endOf(reply.request)
     this.#cookie.set(reply, token)
   }
 
@@ -208,6 +217,15 @@ export class Sessions {
   async sweep(signal?: AbortSignal): Promise<void> {
     const parameters = [this.#clock.now()]
     await deleteInBatches(this.#db, { table: 'sessions', key: ['id'], where: 'expires_at <= ?', parameters }, signal)
+  }
+
+  /** Returns the session of a player that a request has, if it is the only one. */
+  async #ownIn(em: SqlEntityManager, request: FastifyRequest, playerId: string) {
+    const tokens = this.#cookie.readAll(request)
+    if (tokens.length !== 1) return null
+    const tokenHash = hashSecret(tokens[0] as string)
+    const known = await em.findOne(Session, { tokenHash, playerId, expiresAt: { $gt: this.#clock.now() } })
+    return known && { id: known.id, tokenHash }
   }
 
   async #endOf(request: FastifyRequest): Promise<void> {

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { gamePath } from '../../../plugins/game-edge/sign-in/game-path.ts'
-import { type Client, type PlatformOptions, startPlatform } from '../../kit/platform.ts'
+import { Client, PASSWORD, type PlatformOptions, startPlatform } from '../../kit/platform.ts'
 import { HOSTILE_PATHS, SAFE_PATHS } from '../../kit/return-paths.ts'
 import { deploy } from './kit.ts'
 
@@ -276,6 +276,40 @@ t.test('a session ends with a new password, and with the game’s application', 
   const app = await platform.app.identity.apps.find(game.clientId)
   await platform.app.identity.apps.delete(owner.id, app?.id as string)
   t.strictSame((await other.get('/auth/service/session', { host })).body, { signedIn: false })
+})
+
+t.test('a session ends with that of the portal in its browser, and outlasts another sign-in there', async (t) => {
+  const { platform, player, host } = await withGame(t)
+  const { identity, db } = platform.app
+  const isSignedIn = async (client: Client) => (await client.get('/auth/service/session', { host })).body.signedIn
+  const signInToPortal = (client: Client, { email } = player.account) =>
+    client.post('/api/auth/sign-in', { email, password: PASSWORD })
+  const phone = new Client(platform.app)
+  await signInToPortal(phone)
+  for (const client of [player, phone]) await signIn(client, host)
+  t.match(await signInToPortal(player), { status: 200 })
+  t.equal((await identity.sessions.list(player.id)).length, 2)
+  t.equal(await isSignedIn(player), true, 'after another sign-in as the same player')
+
+  await player.post('/api/auth/sign-out')
+  t.equal(await isSignedIn(player), false)
+  t.equal(await isSignedIn(phone), true, 'in another browser')
+  const [ofPhone] = await identity.sessions.list(player.id)
+  await identity.sessions.revoke(player.id, ofPhone?.id as string)
+  t.equal(await isSignedIn(phone), false, 'whose player has signed it out from elsewhere')
+
+  await signInToPortal(player)
+  await signIn(player, host)
+  const other = await platform.signUp()
+  await signInToPortal(player, other.account)
+  t.equal(await isSignedIn(player), false, 'somebody else has signed in to the portal')
+
+  const started = await player.get('/auth/service/start', { host })
+  const authorized = await player.get(pathOf(started.headers.location))
+  await db.execute('update authorization_codes set session_id = null')
+  await player.get(pathOf(authorized.headers.location), { host })
+  await player.post('/api/auth/sign-out')
+  t.equal(await isSignedIn(player), true, 'a code of the previous version names no session')
 })
 
 t.test('a browser that sends a body of an unknown type gets a page with the status of the refusal', async (t) => {
