@@ -3,6 +3,11 @@ import { plainLetters } from '../plain-letters.ts'
 /** Maximum length of an indexed prefix. Longer words are compared by this prefix. */
 const LONGEST = 16
 
+/** Scripts that put no spaces between words, so that a word may begin at each character. */
+const UNSPACED = /[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]/u
+/** The most characters of such a text at which a search may begin. It bounds the rows of a title. */
+const MOST_INNER = 32
+
 /** Splits a text into normalised words: without compatibility forms, accents and case. */
 const wordsOf = (text: string): string[] =>
   text
@@ -10,6 +15,16 @@ const wordsOf = (text: string): string[] =>
     .replace(/\p{M}/gu, '')
     .toLowerCase()
     .match(/[\p{L}\p{N}]+/gu) ?? []
+
+/** Returns the rests of words at which a search may begin as well: in scripts without spaces, and after the Arabic article. */
+function innerWordsOf(words: readonly string[]): string[] {
+  const articles = words.filter((word) => /^ال../.test(word)).map((word) => word.slice(2))
+  const unspaced = words.flatMap((word) => {
+    const letters = [...word]
+    return letters.flatMap((letter, at) => (at > 0 && UNSPACED.test(letter) ? [letters.slice(at).join('')] : []))
+  })
+  return [...articles, ...unspaced.slice(0, MOST_INNER)]
+}
 
 /** The term of a search that has only signs, such as `%`. No text has it, so the search finds nothing, and not everything. */
 const NO_WORD = ''
@@ -24,11 +39,12 @@ export function termsOfQuery(query: string): string[] {
 /**
  * Returns the search terms of a text. Every prefix of a word is a separate term, so that a search is a look-up by
  * equality. A range over text would follow a different order in every database and locale. "Łódź" is also found by
- * "lodz", for people who lack its letters on the keyboard.
+ * "lodz", for people who lack its letters on the keyboard, and "ゲームの森" by "森".
  */
 export function termsOfText(text: string): string[] {
   const terms = new Set<string>()
-  for (const word of [...wordsOf(text), ...wordsOf(plainLetters(text))]) {
+  const words = wordsOf(text)
+  for (const word of [...words, ...wordsOf(plainLetters(text)), ...innerWordsOf(words)]) {
     const letters = [...word].slice(0, LONGEST)
     letters.forEach((_, index) => void terms.add(letters.slice(0, index + 1).join('')))
   }
