@@ -92,7 +92,7 @@ const answersFor = ({ name, email, password }: { name: string; email: string; pa
 /** Submissions of the host's forms. A new token and a new invitation appear only once. */
 const HOST_ANSWERS: FormAnswer[] = [
   { path: '/games/new', press: 'Create the game', status: 400 },
-  { path: '/admin/invitations', press: 'Create a link', status: 201 },
+  { path: '/admin/invitations', press: 'Create the links', status: 201 },
   { path: '/settings/tokens', press: 'Create token', status: 400 },
   { path: '/settings/tokens', press: 'Create token', status: 200, fill: { Label: 'build server' } },
 ]

@@ -55,7 +55,7 @@ const REFUSED: Record<string, Refused> = {
   '/settings/email': { fields: { email: 'kept', password: 'wrong' }, says: /email|password/i },
   '/settings/password': { fields: { current: 'wrong', password: 'short' }, says: /password/i },
   '/settings/delete': { fields: { password: 'wrong' }, says: /password/i },
-  '/admin/invitations': { fields: { note: 'x'.repeat(4097) }, says: /Use at most/ },
+  '/admin/invitations': { fields: { note: 'Ada\n'.repeat(101) }, says: /at most 100 links/ },
   '/admin/reports/:id': { fields: { action: 'nothing', message: 'Kept' }, says: /did not expect this form/ },
   '/admin/approvals/:id/refuse': { fields: { reason: '' }, says: /reason|Say why/i },
   '/admin/quotas/:playerId': { fields: { gamesPerPlayer: 'many' }, says: /number/ },

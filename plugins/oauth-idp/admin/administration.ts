@@ -38,6 +38,11 @@ interface AdministrationParts {
 
 export type ManagedPlayer = Player & { disabled: boolean; trusted: boolean }
 
+export interface NewInvitation {
+  note: string
+  link: string
+}
+
 export interface Invitation {
   id: string
   note: string
@@ -297,14 +302,24 @@ export class Administration {
 
   /** Creates an invitation link, which makes one account. @returns the link, which is shown once */
   async invite(note: string, by = PROGRAM): Promise<string> {
+    const [made] = await this.inviteAll([note], by)
+    return (made as NewInvitation).link
+  }
+
+  /** Creates an invitation link for each note. @returns the links, which are shown once */
+  inviteAll(notes: readonly string[], by = PROGRAM): Promise<NewInvitation[]> {
     const { db, clock, tokens, portalUrl } = this.#context
     const lifeMs = INVITATION_DAYS * 86_400_000
-    const data = { note: note.trim().slice(0, 100) }
-    const token = await db.transaction(async (em) => {
-      await recordAction(em, clock, { by, action: 'invitation.make', target: SERVER, after: data })
-      return tokens.issue(em, 'invite', { data, lifeMs })
+    return db.transaction(async (em) => {
+      const made: NewInvitation[] = []
+      for (const text of notes) {
+        const note = text.trim().slice(0, 100)
+        await recordAction(em, clock, { by, action: 'invitation.make', target: SERVER, after: { note } })
+        const token = await tokens.issue(em, 'invite', { data: { note }, lifeMs })
+        made.push({ note, link: `${portalUrl}/invite/${token}` })
+      }
+      return made
     })
-    return `${portalUrl}/invite/${token}`
   }
 
   async invitations(): Promise<Invitation[]> {

@@ -1,6 +1,7 @@
 import {
   Button,
   Card,
+  CodeBlock,
   CopyValue,
   EmptyState,
   Field,
@@ -13,16 +14,16 @@ import {
   Timestamp,
   type View,
 } from '../../../core/pages/index.ts'
-import type { Invitation } from './administration.ts'
+import type { Invitation, NewInvitation } from './administration.ts'
 
 interface InvitationsPageProps {
   invitations: Invitation[]
-  /** The link that was just made. */
-  link: string | undefined
+  /** The links that were just made. */
+  made: NewInvitation[]
   signUp: 'open' | 'invite' | 'closed'
 }
 
-export const InvitationsPage = ({ invitations, link, signUp }: InvitationsPageProps): View => html`
+export const InvitationsPage = ({ invitations, made, signUp }: InvitationsPageProps): View => html`
   <${PageHeader} title="Invitations" crumbs=${[{ label: 'Players', href: '/admin/players' }]}
     lede="Each link makes one account, within fourteen days." />
   ${
@@ -30,15 +31,16 @@ export const InvitationsPage = ({ invitations, link, signUp }: InvitationsPagePr
     html`<${Notice}>${signUp === 'open' ? 'Sign-up is open: nobody needs an invitation.' : 'Sign-up is closed: invitations work once auth.signUp is “invite”.'}<//>`
   }
   ${
-    link &&
-    html`<${Notice} tone="success" title="The link is shown only this once.">
-      <${CopyValue} value=${link} label="Invitation link" />
+    made.length > 0 &&
+    html`<${Notice} tone="success" title=${made.length === 1 ? 'The link is shown only this once.' : `${made.length} links, which are shown only this once.`}>
+      ${made.length === 1 ? html`<${CopyValue} value=${made[0]?.link} label="Invitation link" />` : html`<${CodeBlock} title="For a table or a message" code=${made.map(({ note, link }) => `${note}\t${link}`).join('\n')} />`}
     <//>`
   }
-  <${Section} layout="side" title="Invite somebody" description="Send the link to the person that you invite.">
+  <${Section} layout="side" title="Invite somebody" description="Send each link to the person that you invite.">
     <${Card}>
-      <${Form} action="/admin/invitations" submit="Create a link">
-        <${Field} label="Note" name="note" maxlength=${100} required=${false} autocomplete="off" hint="A note for you." />
+      <${Form} action="/admin/invitations" submit="Create the links">
+        <${Field} label="For whom" name="note" type="textarea" rows=${4} maxlength=${20_000} required=${false} autocomplete="off"
+          hint="A note for you. Each line makes a link of its own, up to 100: paste the names of a class." />
       <//>
     <//>
   <//>
@@ -56,6 +58,6 @@ export const InvitationsPage = ({ invitations, link, signUp }: InvitationsPagePr
             <${Button} small label=${`Withdraw ${note || 'the invitation'}`}>Withdraw<//></form>`,
         },
       ],
-      empty: html`<${EmptyState} title="No invitation is waiting">Create a link above, and it shows here until it is used.<//>`,
+      empty: html`<${EmptyState} title="No invitation is waiting">Create one above, and it shows here until it is used.<//>`,
     }} />
   <//>`

@@ -8,6 +8,7 @@ import type { Routes } from '../../../core/http/routes.ts'
 import { type PageOptions, renderPage } from '../../../core/pages/index.ts'
 import { downloadHeaders } from '../players/data-export.ts'
 import { decisionsOf } from '../players/shared-content.ts'
+import type { NewInvitation } from './administration.ts'
 import { InvitationsPage } from './invitations-page.ts'
 import { PlayerPage } from './player-page.ts'
 import { PlayersPage } from './players-page.ts'
@@ -48,6 +49,8 @@ interface StepFields {
 }
 
 const CHANGED = 'an administrator changed a player'
+/** The most invitations of one form; the work of one request is bounded. */
+const MOST_INVITATIONS = 100
 
 /** Pages on players and invitations, for administrators and moderators of the server. */
 export const adminPages: Routes = async (app) => {
@@ -202,11 +205,14 @@ export const adminPages: Routes = async (app) => {
 
   app.post(
     '/admin/invitations',
-    { ...adminPage, schema: { body: Type.Object({ note: Type.Optional(Type.String({ maxLength: 4096 })) }) } },
+    { ...adminPage, schema: { body: Type.Object({ note: Type.Optional(Type.String({ maxLength: 20_000 })) }) } },
     async (request, reply) => {
-      const link = await administration.invite(request.body.note ?? '', actorOf(request))
+      const lines = (request.body.note ?? '').split('\n').filter((line) => line.trim() !== '')
+      if (lines.length > MOST_INVITATIONS)
+        throw invalidField('note', `Make at most ${MOST_INVITATIONS} links at a time.`)
+      const made = await administration.inviteAll(lines.length > 0 ? lines : [''], actorOf(request))
       reply.code(201)
-      return invitationsPage(request, reply, link)
+      return invitationsPage(request, reply, made)
     },
   )
 
@@ -234,12 +240,12 @@ export const adminPages: Routes = async (app) => {
     })
   }
 
-  const invitationsPage = async (request: FastifyRequest, reply: FastifyReply, link?: string) =>
+  const invitationsPage = async (request: FastifyRequest, reply: FastifyReply, made: NewInvitation[] = []) =>
     page(request, reply, {
       title: 'Invitations',
       current: '/admin/players',
-      status: link ? 201 : 200,
-      body: InvitationsPage({ invitations: await administration.invitations(), link, signUp: config.signUp }),
+      status: made.length > 0 ? 201 : 200,
+      body: InvitationsPage({ invitations: await administration.invitations(), made, signUp: config.signUp }),
     })
 }
 

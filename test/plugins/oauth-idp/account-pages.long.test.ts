@@ -91,8 +91,8 @@ t.test('account pages are accessible and fit, on a phone and a desk, by day and 
   await visit('players', '/admin/players')
   await visit('player', `/admin/players/${off.id}`)
   await page.goto(`${portal}/admin/invitations`)
-  await page.getByLabel('Note').fill('Dorothy Vaughan')
-  await page.getByRole('button', { name: 'Create a link' }).click()
+  await page.getByLabel('For whom').fill('Dorothy Vaughan')
+  await page.getByRole('button', { name: 'Create the links' }).click()
   const invitation = (await page.getByLabel('Invitation link', { exact: true }).locator('code').textContent()) as string
   await check('invitations')
   t.match(await page.goto(`${portal}/admin/players/${admin.id}`).then(() => page.textContent('main')), /This is you/)

@@ -207,6 +207,29 @@ t.test('an invitation makes one account', async (t) => {
   t.equal((await platform.stranger.submit(late, account('late'))).status, 410)
 })
 
+t.test('the names of a class make a link each', async (t) => {
+  const platform = await startPlatform(t, { only, config: { auth: { signUp: 'invite' } } })
+  const admin = await platform.admin()
+  const { status, text } = await admin.submit('/admin/invitations', { note: 'Ada\r\n\r\n Bob \r\n<Eve>\r\n' })
+  t.equal(status, 201)
+  t.match(text, /3 links, which are shown only this once/)
+  const links = [...text.matchAll(/^(?:.*>)?(\S+)\thttp:\/\/localhost:8080(\/invite\/[\w-]{43})/gm)]
+  t.same(
+    links.map(([, note]) => note),
+    ['Ada', 'Bob', '&lt;Eve>'],
+  )
+  for (const [index, [, , path]] of links.entries()) {
+    const account = { name: `Pupil ${index}`, email: `pupil${index}@class.example`, password: PASSWORD }
+    t.equal((await new Client(platform.app).submit(path as string, account)).status, 303)
+  }
+  t.equal((await platform.app.db.query('select id from audit')).length, 3)
+  t.match(await admin.submit('/admin/invitations', { note: 'Ada\n'.repeat(101) }), {
+    status: 400,
+    text: /at most 100 links/,
+  })
+  t.same(await platform.app.identity.administration.invitations(), [])
+})
+
 async function invite(admin: PlayerClient, note: string): Promise<string> {
   const { status, text } = await admin.submit('/admin/invitations', { note })
   const path = /http:\/\/localhost:8080(\/invite\/[\w-]{43})/.exec(text)?.[1]
