@@ -5,9 +5,16 @@ import { isId } from '../../core/ids.ts'
 import { type GameReader, readGames } from './read-games.ts'
 import type { Game, GameChanges } from './schemas.ts'
 
+/** A game in the list of the staff. */
+export type ListedGame = Game & {
+  /** Whether its owner has deleted it, and can restore it. */
+  isDeleted?: boolean
+}
+
 /** The part of `Games` that administration needs. It avoids a cyclic dependency: `Games` contains administration. */
 interface ChangeableGames {
   get(idOrSlug: string): Promise<Game>
+  evenDeleted(id: string): Promise<ListedGame | null>
   update(playerId: string, gameId: string, changes: GameChanges): Promise<Game>
 }
 
@@ -21,11 +28,24 @@ export class Administration {
     this.#games = games
   }
 
-  /** Lists all games, the newest first. @param q prefixes of words of its title, its slug, or the id of a player who makes it */
-  async list({ q = '', limit, cursor }: PageQuery & { q?: string | undefined }) {
+  /**
+   * Lists all games, the newest first.
+   *
+   * @param q prefixes of words of its title, its slug, the id of a player who makes it, or its own id, which also finds
+   *   one that its owner has deleted and can restore
+   */
+  async list({
+    q = '',
+    limit,
+    cursor,
+  }: PageQuery & { q?: string | undefined }): Promise<{ games: ListedGame[]; nextCursor: string | null }> {
     const where = ['1 = 1']
     const values: Parameter[] = []
     const asked = q.trim()
+    if (isId('gam', asked)) {
+      const game = await this.#games.evenDeleted(asked)
+      return { games: game ? [game] : [], nextCursor: null }
+    }
     if (isId('ply', asked)) {
       where.push(`g.id in (select id from games where owner_id = ?
         union select game_id from game_members where player_id = ? and role = 'maker')`)
@@ -33,8 +53,8 @@ export class Administration {
     } else if (asked) {
       const terms = termsOfQuery(asked)
       const found = terms.map(() => 'g.id in (select t.game_id from game_terms t where t.term = ?)').join(' and ')
-      where.push(`(g.slug = ? or g.id = ? or (${found}))`)
-      values.push(asked.toLowerCase(), asked, ...terms)
+      where.push(`(g.slug = ? or (${found}))`)
+      values.push(asked.toLowerCase(), ...terms)
     }
     const before = mustBeCursor('gam', cursor)
     if (before) {

@@ -146,14 +146,16 @@ export class GameDeletion {
   }
 
   /**
-   * Permanently deletes a suspended game, for an administrator: what may not stay on the server at all. Its owner is told.
+   * Permanently deletes a suspended game, for an administrator: what may not stay on the server at all. Its owner, who may
+   * have deleted it already, is told.
    *
    * @param confirm its slug, repeated
    * @throws NotFound; Conflict unless it is suspended; InvalidRequest for another slug
    */
-  async removeByStaff(idOrSlug: string, confirm: string, by: Actor): Promise<void> {
+  async removeByStaff(gameId: string, confirm: string, by: Actor): Promise<void> {
     const { clock, identity } = this.#parts
-    const game = await this.#games.get(idOrSlug)
+    const game = await this.#games.evenDeleted(gameId)
+    if (!game) throw new NotFound('game')
     await this.#erase(game, confirm, async (em, { id, ownerId, title, suspendedAt, suspensionReason }) => {
       if (!suspendedAt) throw new Conflict('Suspend the game first, so that its maker reads the reason.')
       const reason = suspensionReason ?? null

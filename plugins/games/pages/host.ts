@@ -5,6 +5,7 @@ import { actorOf, callerOf, staffPage } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import {
   Button,
+  Chip,
   type Content,
   EmptyState,
   Field,
@@ -19,6 +20,7 @@ import {
   Timestamp,
   type View,
 } from '../../../core/pages/index.ts'
+import type { ListedGame } from '../administration.ts'
 import { isReady, pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
 import { inWords } from './card.ts'
@@ -116,16 +118,24 @@ const told = (game: Game): View => html`
 const liftForm = ({ id, title }: Game, text = 'Lift'): View => html`
   <${Form} action=${`/admin/games/${id}/lift`} inline><${Button} small label=${`${text}: ${title}`}>${text}<//><//>`
 
-const stateOf = (game: Game): View => html`<div>
-  <span class="row">${stateChips(game, isReady(game))}</span>
+const stateOf = (game: ListedGame): View => html`<div>
+  <span class="row">${stateChips(game, isReady(game))}${game.isDeleted && html`<${Chip}>deleted by its owner<//>`}</span>
   ${game.suspended && html`<p class="soft">${game.suspended.reason}${game.appeal && html`<br />Its maker answers: ${game.appeal}`}</p>`}
 </div>`
 
 /** @param administers whether the viewer is an administrator */
-const actionOf = (game: Game, administers: boolean): View =>
-  game.suspended
-    ? html`<span class="row">${liftForm(game)}${administers && game.makerIds.length > 0 && html`<${Button} small href=${`/admin/games/${game.id}/hand-over`} label=${`Hand over: ${game.title}`}>Hand over<//>`}${administers && html`<${Button} small href=${`/admin/games/${game.id}/delete`} label=${`Delete: ${game.title}`}>Delete<//>`}</span>`
-    : html`<${Button} small href=${`/admin/games/${game.id}/suspend`} label=${`Suspend: ${game.title}`}>Suspend<//>`
+function actionOf(game: ListedGame, administers: boolean): View | null {
+  const { id, title, suspended, makerIds, isDeleted = false } = game
+  if (!suspended)
+    return isDeleted
+      ? null
+      : html`<${Button} small href=${`/admin/games/${id}/suspend`} label=${`Suspend: ${title}`}>Suspend<//>`
+  return html`<span class="row">
+    ${!isDeleted && liftForm(game)}
+    ${!isDeleted && administers && makerIds.length > 0 && html`<${Button} small href=${`/admin/games/${id}/hand-over`} label=${`Hand over: ${title}`}>Hand over<//>`}
+    ${administers && html`<${Button} small href=${`/admin/games/${id}/delete`} label=${`Delete: ${title}`}>Delete<//>`}
+  </span>`
+}
 
 /** Returns the ids of all makers of some games, for their names. */
 export const idsOfMakers = (games: readonly Game[]): string[] => [
@@ -157,7 +167,7 @@ function SuspensionPage({ game, names, problem }: SuspensionPageProps): View {
 }
 
 interface GamesPageProps {
-  games: Game[]
+  games: ListedGame[]
   /** Names by id. */
   names: ReadonlyMap<string, string>
   nextCursor: string | null
@@ -188,7 +198,7 @@ function gamesPage({ games, names, nextCursor, q, paged, administers }: GamesPag
     {
       label: 'Actions',
       action: true,
-      cell: (game: Game) => actionOf(game, administers),
+      cell: (game: ListedGame) => actionOf(game, administers),
     },
   ]
   const empty = q

@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import { NotFound } from '../../../core/errors.ts'
 import { actorOf, adminPage, callerOf } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { Button, Field, Form, html, PageHeader, renderPage, type View } from '../../../core/pages/index.ts'
@@ -11,7 +12,8 @@ const Body = Type.Object({ confirm: Type.String({ maxLength: 100 }) })
 export const staffDeletionPages: Routes = async (app) => {
   const path = '/admin/games/:id/delete'
   app.get(path, { ...adminPage, schema: { params: Params } }, async (request, reply) => {
-    const game = await app.games.get(request.params.id)
+    const game = await app.games.evenDeleted(request.params.id)
+    if (!game) throw new NotFound('game')
     reply.header('cache-control', 'no-store')
     return renderPage(reply, {
       title: `Delete ${game.title}`,

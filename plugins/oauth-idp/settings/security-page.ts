@@ -50,7 +50,7 @@ export const SecurityPage = (props: SecurityPageProps): View => html`
   }
   <${Passkeys} ...${props} />
   ${(props.providers.length > 0 || props.accounts.length > 0) && html`<${Accounts} ...${props} />`}
-  <${Section} layout="side" title="Signed in" description="Browsers that can use your account. Sign out those you don't know.">
+  <${Section} layout="side" title="Signed in" description="Browsers that can use your account. Sign out those you don't know; that also signs them out of games.">
     <${Sessions} ...${props} />
     ${
       props.sessions.length > 1 &&

@@ -49,6 +49,14 @@ t.test('an administrator deletes a suspended game for good, and its owner is tol
   t.match((await owner.get('/settings/messages')).text, /is deleted[\s\S]*faces of people/)
   t.equal((await remove(game.slug)).status, 404)
   t.match((await admin.get(`/admin/audit?q=${game.id}`)).text, /game\.delete/)
+
+  const other = await platform.game(owner, { title: 'Other' })
+  await app.games.suspensions.suspend(other.id, REASON)
+  await app.games.deletion.remove(owner.id, other.id)
+  t.match((await admin.get(`/admin/games?q=${other.id}`)).text, /deleted by its owner/)
+  const again = await admin.submit(`/admin/games/${other.id}/delete`, { confirm: other.slug })
+  t.equal(again.status, 303, 'one that could still be restored')
+  t.notMatch((await owner.get('/games')).text, 'Restore')
 })
 
 /** Returns the status codes for a visitor at a game's address. */
