@@ -64,9 +64,11 @@ Examples:
     .action((app: string, options: ClientOptions & { grace?: number }) =>
       run(options, (client) => renewSecret(client, app, options.grace ?? 0)),
     )
-  ofOne('delete', 'delete an application', 'Deletes an application. All access that players gave it ends.').action(
-    (app: string, options: ClientOptions) => run(options, (client) => remove(client, app)),
-  )
+  ofOne(
+    'delete',
+    'delete an application',
+    'Deletes an application that is none of a game. All access that players gave it ends.',
+  ).action((app: string, options: ClientOptions) => run(options, (client) => remove(client, app)))
 }
 
 const withFields = (command: Command, required: boolean): Command => {
@@ -151,7 +153,12 @@ async function renewSecret(client: Client, named: string, graceSeconds: number):
 
 async function remove(client: Client, named: string): Promise<void> {
   const [api, { getApp, deleteApp }] = await load(client)
-  const { id, name } = await getApp(api, named)
+  const { id, name, gameId } = await getApp(api, named)
+  if (gameId) {
+    const { CliError } = await import('../../clients/cli/errors.ts')
+    const hint = 'It goes with its game: gameyard games delete'
+    throw new CliError(`Nothing was deleted: players of a game sign in through ${name}.`, { hint })
+  }
   await deleteApp(api, id)
   client.terminal.result({ id, deleted: true }, () => `Deleted ${name}. Nobody can sign in through it any more.`)
 }

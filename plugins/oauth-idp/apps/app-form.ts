@@ -1,8 +1,7 @@
 import { Errors } from 'typebox/value'
 import { InvalidRequest, invalidField, isPlatformError } from '../../../core/errors.ts'
 import { Choices, type Content, Field, html } from '../../../core/pages/index.ts'
-import type { App } from './schemas.ts'
-import { CreateAppBody } from './schemas.ts'
+import { type App, CreateAppBody } from './schemas.ts'
 
 /** The fields of an application's form, all as text. Those of a game have no home page of their own. */
 export interface AppForm {

@@ -31,6 +31,9 @@ t.test('an OAuth application is registered, changed, given another secret and de
   t.notMatch(shown.stdout, 'svc_secret_')
 
   t.match(await json('apps', 'create', '--name', 'Page', '--public', '--redirect', local), { clientSecret: null })
+  await json('games', 'create', '--title', 'Pong', '--description', '')
+  const ofGame = (await json('apps', 'list')).apps.find(({ gameId }: { gameId: string | null }) => gameId)
+  t.match(await gameyard('apps', 'delete', ofGame.id), { code: 1, stderr: /players of a game sign in through Pong/ })
   t.match(await gameyard('apps', 'delete', clientId), { code: 0, stdout: /Deleted My website/ })
   const gone = { code: 1, stderr: /You have no application [\s\S]*gameyard apps list/ }
   for (const named of [id, clientId]) t.match(await gameyard('apps', 'get', named), gone)
