@@ -4,12 +4,13 @@ import { callerOf } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { renderPage } from '../../../core/pages/index.ts'
 import { readAppForm, withUrisAsOneField } from './app-form.ts'
-import { AppsPage, appPage, NewAppPage, pathOfApp } from './app-pages.ts'
+import { appPage, NewAppPage } from './app-page.ts'
+import { APPS, AppsPage, pathOfApp } from './apps-page.ts'
 import type { AppWithSecret } from './schemas.ts'
 import { daysAsked } from './sign-ins.ts'
 
 const signedIn = { config: { auth: 'session', page: true }, constraints: { origin: 'portal' } } as const
-const current = '/settings/applications'
+const current = APPS
 const Params = Type.Object({ id: Type.String({ maxLength: 40 }) })
 const Text = Type.String({ maxLength: 4096 })
 const Body = Type.Object({

@@ -1,65 +1,28 @@
 import type { FastifyInstance } from 'fastify'
 import {
-  Button,
   Card,
   Checkbox,
-  Chip,
   Confirm,
   CopyValue,
   DescriptionList,
-  EmptyState,
   Form,
   html,
   Notice,
   PageHeader,
-  Pagination,
   Section,
-  Table,
   Timestamp,
   type View,
 } from '../../../core/pages/index.ts'
 import { appFields } from './app-form.ts'
+import { APPS, kindOf, pathOfApp } from './apps-page.ts'
 import type { App } from './schemas.ts'
 
-const LIST = '/settings/applications'
-const CRUMBS = [{ label: 'OAuth applications', href: LIST }]
-
-export const pathOfApp = ({ id }: Pick<App, 'id'>): string => `${LIST}/${id}`
-
-interface AppsPageProps {
-  apps: App[]
-  nextCursor: string | null
-  /** Whether this is the first page of the list. */
-  first: boolean
-}
-
-/** Lists the applications of a player. */
-export const AppsPage = ({ apps, nextCursor, first }: AppsPageProps): View => html`
-  <${PageHeader} title="OAuth applications" actions=${apps.length > 0 && html`<${Button} kind="act" href=${`${LIST}/new`}>New application<//>`}
-    lede="An application signs players of this platform in elsewhere: in a game with a server of its own, on a website, in a program. Each of your games has one." />
-  ${Table<App>({
-    caption: 'Your applications',
-    rows: apps,
-    empty: html`<${EmptyState} title="No applications yet" action=${{ href: `${LIST}/new`, label: 'Register an application' }}>A game that is hosted here gets one by itself.<//>`,
-    columns: [
-      {
-        label: 'Application',
-        cell: (app) => html`<a href=${pathOfApp(app)}>${app.name}</a><br /><code class="soft">${app.clientId}</code>`,
-      },
-      { label: 'Kind', cell: kindOf },
-      { label: 'Registered', cell: ({ createdAt }) => html`<${Timestamp} at=${createdAt} day />` },
-      { label: 'Last used', cell: ({ lastUsedAt }) => html`<${Timestamp} at=${lastUsedAt} />` },
-    ],
-  })}
-  <${Pagination} label="applications" first=${first ? null : LIST} next=${nextCursor && `${LIST}?cursor=${nextCursor}`} />`
-
-const kindOf = ({ gameId, public: isPublic }: App): View => html`<span class="row">
-  ${gameId && html`<${Chip}>game<//>`}<${Chip}>${isPublic ? 'without a secret' : 'with a secret'}<//></span>`
+const CRUMBS = [{ label: 'OAuth applications', href: APPS }]
 
 /** The form that registers an application. */
 export const NewAppPage = (): View => html`
   <${PageHeader} title="New application" crumbs=${CRUMBS} lede=${html`For a game or a website on a server of your own, or a program. <a href="/docs/sign-in">Guide</a>`} />
-  <${Form} action=${`${LIST}/new`} submit="Register the application">${appFields(null)}<//>`
+  <${Form} action=${`${APPS}/new`} submit="Register the application">${appFields(null)}<//>`
 
 interface AppPageProps {
   app: App
