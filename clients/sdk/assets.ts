@@ -112,6 +112,8 @@ export interface NewAsset {
   visibility?: 'public' | 'private' | undefined
   /** An SPDX expression. */
   license?: string | undefined
+  /** Who made it, if that isn't you. */
+  author?: string | undefined
   tags?: string[] | undefined
   /** The id or slug of a game that you make, whose makers may see and change the asset. */
   gameId?: string | undefined

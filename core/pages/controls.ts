@@ -140,6 +140,8 @@ export interface FieldProps {
   mono?: boolean
   rows?: number
   options?: { value: string; label: string }[]
+  /** What a text field suggests, each with its meaning. Other texts may be typed as well. */
+  suggestions?: readonly { value: string; label: string }[] | undefined
   /** Required only when two forms of a page use the same field name. */
   id?: string | undefined
 }
@@ -153,6 +155,7 @@ export function Field(props: FieldProps): View {
     type = 'text',
     value: stored,
     options,
+    suggestions,
     mono,
     id = `field-${props.name}`,
     ...rest
@@ -162,8 +165,10 @@ export function Field(props: FieldProps): View {
   const value = (type === 'password' ? undefined : entered?.[0]) ?? stored
   const hintId = hint ? `${id}-hint` : undefined
   const errorId = error ? `${id}-error` : undefined
+  const listId = suggestions ? `${id}-suggestions` : undefined
   const shared = {
     ...rest,
+    list: listId,
     autofocus: focused,
     ...(mono ? { spellcheck: false, autocapitalize: 'off' } : {}),
     id,
@@ -185,6 +190,7 @@ export function Field(props: FieldProps): View {
               )}</select><${Icon} name="chevron" /></span>`
             : html`<input type=${type} value=${value ?? undefined} ...${shared} />`
       }
+      ${suggestions && html`<datalist id=${listId}>${suggestions.map(({ value, label }) => html`<option value=${value}>${label}</option>`)}</datalist>`}
       ${error && html`<${FieldError} id=${errorId ?? ''}>${error}<//>`}
     </div>`
 }

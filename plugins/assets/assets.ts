@@ -15,6 +15,7 @@ import { Clips } from './clips.ts'
 import { AssetRow } from './entities.ts'
 import { AssetRefused } from './errors.ts'
 import { Library } from './library.ts'
+import { correctLicense } from './license.ts'
 import { clipUrl } from './manifest.ts'
 import { PREPARE, Preparation } from './preparation.ts'
 import { type AssetRecord, blobKey } from './record.ts'
@@ -203,6 +204,7 @@ export class Assets extends AssetStore {
     const source: AssetSource = fields.source ?? { kind: 'upload' }
     const title = visibleText(fields.title)
     const tags = [...new Set(fields.tags ?? [])]
+    const license = fields.license ? correctLicense(fields.license) : null
     const bytes = intake.files.reduce((sum, { size }) => sum + size, 0)
     const uploaded = source.kind === 'upload' ? bytes : 0
     const insert = async (em: SqlEntityManager) => {
@@ -220,7 +222,8 @@ export class Assets extends AssetStore {
         slug: await freeSlug(em, slugFrom(title), ownerId),
         description: fields.description ?? '',
         visibility: fields.visibility ?? 'private',
-        license: fields.license || null,
+        author: fields.author ? visibleText(fields.author) : null,
+        license,
         curated: false,
         lodSha256: null,
         lodSize: null,
@@ -234,7 +237,7 @@ export class Assets extends AssetStore {
         createdAt: now,
         updatedAt: now,
       })
-      await indexAsset(em, { id, title, tags })
+      await indexAsset(em, { id, title, tags, license })
       if (gameId !== null) await recordActivity(em, clock, { gameId, action: 'asset.add', target: id, detail: title })
       if (intake.kind === 'audio') return
       await jobs.enqueue(em, { name: PREPARE, key: id, owner: ownerId, payload: { assetId: id } })

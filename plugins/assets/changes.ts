@@ -5,11 +5,12 @@ import { Conflict, NotFound } from '../../core/errors.ts'
 import { visibleText } from '../../core/visible-text.ts'
 import { recordActivity } from '../games/index.ts'
 import type { AssetStore, AssetsParts } from './asset-store.ts'
-import { AppliedClip, AssetClip, AssetRow, AssetTerm } from './entities.ts'
+import { AppliedClip, AssetClip, AssetRow } from './entities.ts'
 import { CuratedAsset } from './errors.ts'
+import { correctLicense } from './license.ts'
 import { type AssetRecord, BLOB_PREFIX } from './record.ts'
 import type { AssetChanges } from './schemas.ts'
-import { indexAsset } from './search-index.ts'
+import { forgetAssets, indexAsset } from './search-index.ts'
 import { isFree, reserveSlugs } from './slugs.ts'
 import { releaseAssets } from './stored-bytes.ts'
 
@@ -45,7 +46,7 @@ export class Changes {
     const { id, gameId: from } = asset
     const to = changes.gameId === undefined ? from : await this.#assets.access.mustMove(playerId, asset, changes.gameId)
     await this.#change(id, async (em, row) => {
-      const { slug, title, tags, visibility, description, license, lod } = changes
+      const { slug, title, tags, visibility, description, author, license, lod } = changes
       // The player was allowed to as a maker of that game.
       if (row.ownerId !== playerId && row.gameId !== from) throw new NotFound('asset')
       if (visibility === 'private' && row.curated) throw new CuratedAsset('it stays public.')
@@ -57,12 +58,13 @@ export class Changes {
       if (title !== undefined) row.title = visibleText(title)
       if (tags) row.tags = [...new Set(tags)]
       if (description !== undefined) row.description = description
-      if (license !== undefined) row.license = license
+      if (author !== undefined) row.author = author && visibleText(author)
+      if (license !== undefined) row.license = license && correctLicense(license)
       if (lod) row.lodChoice = lod === 'auto' ? null : lod
       // Games may have linked it while it was public.
       if (visibility === 'private' && isLinked(row)) await reserveSlugs(em, row.ownerId, [row], this.#parts.clock.now())
       if (visibility) row.visibility = visibility
-      if (title !== undefined || tags) await indexAsset(em, row)
+      if (title !== undefined || tags || license !== undefined) await indexAsset(em, row)
       if (changes.gameId !== undefined) row.gameId = to
       await this.#noteChange(em, row, from, Object.keys(changes).join(', '))
     })
@@ -144,7 +146,7 @@ export class Changes {
       const assetIds = some.map(({ id }) => id)
       await releaseAssets(em, this.#parts.quotas, assetIds)
       await reserveSlugs(em, ownerId, some.filter(isLinked), this.#parts.clock.now())
-      await em.nativeDelete(AssetTerm, { assetId: { $in: assetIds } })
+      await forgetAssets(em, assetIds)
       await em.nativeDelete(AssetClip, { assetId: { $in: assetIds } })
       await em.nativeDelete(AppliedClip, { assetId: { $in: assetIds } })
       await em.nativeDelete(AssetRow, { id: { $in: assetIds } })
@@ -239,7 +241,7 @@ export class Changes {
       await check(em, row)
       if (isLinked(row)) await reserveSlugs(em, row.ownerId, [row], clock.now())
       await releaseAssets(em, this.#parts.quotas, [id])
-      await em.nativeDelete(AssetTerm, { assetId: id })
+      await forgetAssets(em, [id])
       await em.nativeDelete(AssetClip, { assetId: id })
       await em.nativeDelete(AppliedClip, { assetId: id })
       await em.nativeDelete(AssetRow, { id })

@@ -17,6 +17,8 @@ const AssetRowSchema = defineEntity({
     kind: p.string().length(9).$type<Kind>(),
     visibility: p.string().length(7).$type<Visibility>(),
     curated: p.boolean(),
+    /** Who made it, if that is not its owner. */
+    author: p.string().length(200).nullable(),
     license: p.string().length(100).nullable(),
     tags: p.json().$type<string[]>(),
     /** The uploaded file, or the files of a pack in the order of their paths. They never change. */
@@ -80,6 +82,20 @@ const AssetTermSchema = defineEntity({
 
 export class AssetTerm extends AssetTermSchema.class {}
 AssetTermSchema.setClass(AssetTerm)
+
+/** The licenses under which an asset may be used, in lower case: of `MIT OR CC0-1.0` both. */
+const AssetLicenseSchema = defineEntity({
+  name: 'AssetLicense',
+  tableName: 'asset_licenses',
+  properties: {
+    license: p.string().length(100).primary(),
+    assetId: p.string().length(30).primary(),
+  },
+  indexes: [{ properties: ['assetId'] }],
+})
+
+export class AssetLicense extends AssetLicenseSchema.class {}
+AssetLicenseSchema.setClass(AssetLicense)
 
 /**
  * The slug of an asset that was public, or of a renamed one. No other owner's file may appear under an address that

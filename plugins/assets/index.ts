@@ -3,7 +3,7 @@ import { Spool } from '../../core/data/spool.ts'
 import { definePlugin } from '../../core/plugin.ts'
 import { Assets } from './assets.ts'
 import { blobsOf } from './blobs.ts'
-import { AppliedClip, AssetClip, AssetRow, AssetTerm, FormerAssetSlug } from './entities.ts'
+import { AppliedClip, AssetClip, AssetLicense, AssetRow, AssetTerm, FormerAssetSlug } from './entities.ts'
 import { migrations } from './migrations.ts'
 import { Models } from './models/models.ts'
 import { assetsOf } from './pages/game-assets.ts'
@@ -37,7 +37,7 @@ export default definePlugin(
     dependencies: ['oauth-idp', 'tokens', 'quotas', 'games'],
     config: AssetsConfig,
     limits: AssetLimits,
-    entities: [AssetRow, AssetTerm, FormerAssetSlug, AssetClip, AppliedClip],
+    entities: [AssetRow, AssetTerm, AssetLicense, FormerAssetSlug, AssetClip, AppliedClip],
     migrations,
   },
   async (app, config, limits) => {

@@ -4,6 +4,7 @@ import { tagOfTerm, termOfTag, termsOfQuery } from '../../core/data/search-terms
 import { type TagCount, TagCounts } from '../../core/data/tag-counts.ts'
 import { cutPage, inPages, mustBeCursor } from '../../core/http/pagination.ts'
 import { type Loss, loss } from '../oauth-idp/index.ts'
+import { choicesOf, correctLicense, nameOfChoice } from './license.ts'
 import { type AssetReader, readAssets } from './read-assets.ts'
 import type { AssetRecord } from './record.ts'
 import type { AssetQuery } from './schemas.ts'
@@ -13,6 +14,9 @@ const FOUND_BY = 'a.id in (select t.asset_id from asset_terms t where t.term = ?
 /** The number of files that a page lists, since each pack has up to a thousand. The first asset may have more. */
 const MOST_FILES = 5000
 
+/** The number of licenses that the library lists. */
+const LICENSES = 8
+
 /** Selects what anybody may see. */
 const SHOWN = "a.visibility = 'public' and a.suspended_at is null"
 
@@ -20,13 +24,19 @@ const SHOWN = "a.visibility = 'public' and a.suspended_at is null"
 export class Library {
   readonly #parts: AssetReader
   readonly #tags: TagCounts
+  readonly #licenses: TagCounts
 
   constructor(parts: AssetReader & Pick<FastifyInstance, 'clock' | 'events'>) {
     this.#parts = parts
-    const tagged = { count: () => this.#countTags(), shownOf: (ids: readonly string[]) => this.#shownOf(ids) }
-    this.#tags = new TagCounts(tagged, parts.clock)
-    parts.events.on('asset.changed', ({ assetId }) => this.#tags.noteChange(assetId))
-    parts.events.on('asset.deleted', ({ assetId }) => this.#tags.noteChange(assetId))
+    const shownOf = (ids: readonly string[]) => this.#shownOf(ids)
+    this.#tags = new TagCounts({ count: () => this.#countTags(), shownOf }, parts.clock)
+    this.#licenses = new TagCounts({ count: () => this.#countLicenses(), shownOf }, parts.clock)
+    for (const event of ['asset.changed', 'asset.deleted'] as const) {
+      parts.events.on(event, ({ assetId }) => {
+        this.#tags.noteChange(assetId)
+        this.#licenses.noteChange(assetId)
+      })
+    }
   }
 
   /**
@@ -42,7 +52,7 @@ export class Library {
     ownerId: string | null = null,
     { files = true, gameId = null }: { files?: boolean; gameId?: string | null } = {},
   ): Promise<{ assets: AssetRecord[]; nextCursor: string | null }> {
-    const { q, tag, kind, curated, rigged, limit, cursor } = query
+    const { q, tag, license, kind, curated, rigged, limit, cursor } = query
     const isPublic = ownerId === null && gameId === null
     const where = isPublic ? [SHOWN] : []
     const values: Parameter[] = []
@@ -54,6 +64,12 @@ export class Library {
     narrow('a.owner_id = ?', ownerId ?? undefined)
     narrow('a.game_id = ?', gameId ?? undefined)
     for (const term of [...(q ? termsOfQuery(q) : []), ...(tag ? [termOfTag(tag)] : [])]) narrow(FOUND_BY, term)
+    if (license) {
+      const names = choicesOf(correctLicense(license)).map(nameOfChoice)
+      const places = names.map(() => '?').join(', ')
+      where.push(`a.id in (select l.asset_id from asset_licenses l where l.license in (${places}))`)
+      values.push(...names)
+    }
     narrow('a.kind = ?', kind)
     narrow('a.curated = ?', curated)
     narrow('a.rigged = ?', rigged)
@@ -82,6 +98,16 @@ export class Library {
       `select a.id, coalesce(a.file_count, case when a.kind = 'pack' then 1000 else 1 end) as files from assets a where ${where} order by a.id desc limit ?`,
       [...values, limit],
     )
+  }
+
+  /**
+   * Returns the assets of a game that name a license or an author, newest first, without their files.
+   *
+   * @param limit the most
+   */
+  credited(gameId: string, limit: number): Promise<AssetRecord[]> {
+    const where = 'a.game_id = ? and (a.license is not null or a.author is not null)'
+    return readAssets(this.#parts, { where, values: [gameId], limit, files: false })
   }
 
   /** Counts the assets that go with an account, and those among them of games that others make as well. */
@@ -128,6 +154,11 @@ export class Library {
     return this.#tags.get()
   }
 
+  /** Lists the most frequent licenses of public assets, each as a `tag`. */
+  licenses(): Promise<TagCount[]> {
+    return this.#licenses.get()
+  }
+
   async #countTags(): Promise<TagCount[]> {
     const rows = await this.#parts.db.query<{ term: string; assets: number }>(
       `select t.term, count(*) as assets from asset_terms t join assets a on a.id = t.asset_id
@@ -135,6 +166,17 @@ export class Library {
       [true],
     )
     return rows.map(({ term, assets }) => ({ tag: tagOfTerm(term), count: Number(assets) }))
+  }
+
+  async #countLicenses(): Promise<TagCount[]> {
+    const rows = await this.#parts.db.query<{ license: string; assets: number }>(
+      `select a.license, count(*) as assets from assets a where a.license is not null and ${SHOWN} group by a.license`,
+    )
+    const counts = new Map<string, number>()
+    for (const { license, assets } of rows)
+      for (const choice of choicesOf(license)) counts.set(choice, (counts.get(choice) ?? 0) + Number(assets))
+    const listed = [...counts].map(([tag, count]) => ({ tag, count }))
+    return listed.sort((one, other) => other.count - one.count || (one.tag < other.tag ? -1 : 1)).slice(0, LICENSES)
   }
 
   async #shownOf(ids: readonly string[]): Promise<string[]> {

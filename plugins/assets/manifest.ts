@@ -10,6 +10,7 @@ export function manifestOf(asset: AssetRecord, clips: readonly Applied[]): Asset
     id: asset.id,
     slug: asset.slug,
     kind,
+    author: asset.author,
     license: asset.license,
     thumbnailUrl: asset.thumbnailUrl,
     rigged: asset.rigged,

@@ -6,6 +6,7 @@ import { migration as countedFiles } from './migrations/2026_11_26_counted_files
 import { lodChoiceMigration } from './migrations/2026_11_26_lod_choice.ts'
 import { suspensionCauseMigration } from './migrations/2026_11_26_suspension_cause.ts'
 import { gameOfAssetMigration } from './migrations/2026_11_28_game_of_asset.ts'
+import { authorMigration } from './migrations/2026_11_29_author.ts'
 
 /** The migrations in the order in which they run. */
 export const migrations: Migration[] = [
@@ -16,4 +17,5 @@ export const migrations: Migration[] = [
   countedFiles,
   lodChoiceMigration,
   gameOfAssetMigration,
+  authorMigration,
 ]

@@ -14,8 +14,8 @@ export interface StoredFile {
 }
 
 /** The columns of an asset, for `app.db.query`. */
-export const COLUMNS = `a.id, a.owner_id, a.game_id, a.slug, a.title, a.description, a.kind, a.visibility, a.curated, a.license,
-  a.tags, a.files, a.size, a.triangles, a.rigged, a.humanoid, a.animations, a.lod_sha256, a.lod_size,
+export const COLUMNS = `a.id, a.owner_id, a.game_id, a.slug, a.title, a.description, a.kind, a.visibility, a.curated, a.author,
+  a.license, a.tags, a.files, a.size, a.triangles, a.rigged, a.humanoid, a.animations, a.lod_sha256, a.lod_size,
   a.lod_triangles, a.lod_reason, a.lod_choice, a.prepared_by, a.thumbnail_sha256, a.source_kind, a.source_job_id,
   a.suspended_at, a.suspension_reason, a.appeal, a.created_at, a.updated_at`
 
@@ -30,6 +30,7 @@ export interface PlainAsset {
   kind: Kind
   visibility: Visibility
   curated: number
+  author: string | null
   license: string | null
   tags: string
   files: string
@@ -80,6 +81,7 @@ export function toRecord(row: PlainAsset, origins: Origins): AssetRecord {
     kind: row.kind,
     visibility: row.visibility,
     curated: Boolean(row.curated),
+    author: row.author,
     license: row.license,
     tags: JSON.parse(row.tags) as string[],
     ownerId: row.owner_id,

@@ -44,6 +44,12 @@ const Nullable = <Schema extends Parameters<typeof Type.Union>[0][number]>(schem
 const Title = Type.String({ minLength: 1, maxLength: 120, pattern: VISIBLE_PATTERN })
 export const DESCRIPTION_LENGTH = 20_000
 const Description = Type.String({ maxLength: DESCRIPTION_LENGTH })
+const Author = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  pattern: VISIBLE_PATTERN,
+  description: 'Who made it, if that is not its owner, for the credits of games.',
+})
 /** An SPDX expression: identifiers, `WITH`, `AND`, `OR` and brackets. */
 const License = Type.String({
   maxLength: 100,
@@ -83,6 +89,7 @@ export const Asset = Type.Object(
     kind: Kind,
     visibility: Visibility,
     curated: Type.Boolean({ description: 'Chosen by an administrator: its files never change or go.' }),
+    author: Type.Union([Type.String(), Type.Null()], { description: 'Who made it, if that is not its owner.' }),
     license: Nullable(Type.String()),
     tags: Type.Array(Type.String()),
     ownerId: Type.String(),
@@ -129,6 +136,8 @@ export interface NewAsset {
   kind?: Kind
   /** The default is `private`. */
   visibility?: Visibility
+  /** Who made it, if that is not its owner. */
+  author?: string | null
   license?: string | null
   tags?: string[]
   lod?: LodChoice
@@ -146,6 +155,7 @@ export const UploadFields = Type.Object(
     description: Type.Optional(Description),
     kind: Type.Optional(Kind),
     visibility: Type.Optional(Visibility),
+    author: Type.Optional(Author),
     license: Type.Optional(Type.Union([License, Type.Literal('')])),
     tags: Type.Optional(Type.Array(Tag, { maxItems: 10 })),
     lod: Type.Optional(LodChoice),
@@ -166,6 +176,7 @@ export const AssetChanges = Type.Partial(
     title: Title,
     description: Description,
     visibility: Visibility,
+    author: Nullable(Author),
     license: Nullable(License),
     tags: Tags,
     lod: LodChoice,
@@ -193,6 +204,9 @@ export const AssetQuery = Type.Object({
   q: Type.Optional(Type.String({ maxLength: 200, description: 'Words of the title, or beginnings of them.' })),
   kind: Type.Optional(Kind),
   tag: Type.Optional(Tag),
+  license: Type.Optional(
+    Type.String({ ...License, description: 'Those that may be used under this license, such as CC0-1.0.' }),
+  ),
   owner: Type.Optional(Type.Literal('me', { description: 'Your own, private ones too; needs assets:read.' })),
   gameId: Type.Optional(
     Type.String({
@@ -212,6 +226,7 @@ export const AssetManifest = Type.Object({
   id: Type.String(),
   slug: Type.String(),
   kind: Kind,
+  author: Nullable(Type.String()),
   license: Nullable(Type.String()),
   rigged: Type.Boolean(),
   animations: Type.Array(Type.String()),

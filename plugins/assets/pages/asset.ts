@@ -21,6 +21,7 @@ import {
   type View,
 } from '../../../core/pages/index.ts'
 import { type Applied, PRESET_NAMES } from '../clips.ts'
+import { creditOf } from '../license.ts'
 import { clipPath, packFileUrl } from '../manifest.ts'
 import { type AssetRecord, gameExtension, pathOf } from '../record.ts'
 import type { LodReason } from '../schemas.ts'
@@ -51,7 +52,7 @@ export interface AssetPageProps {
 
 /** Renders one asset with viewer and links and, for its owner, the controls. */
 export function assetPage(
-  app: Pick<FastifyInstance, 'browserFiles' | 'site'>,
+  app: Pick<FastifyInstance, 'browserFiles' | 'origins' | 'site'>,
   { asset, applied, ownerName, owned, made, game, isAdmin, moderates }: AssetPageProps,
 ): View {
   const path = pathOf(asset)
@@ -63,13 +64,15 @@ export function assetPage(
     ${asset.suspended && html`<${Chip} tone="error">suspended<//>`}
     ${asset.rigged && html`<${Chip}>rigged<//>`}`
   const extension = gameExtension(asset)
+  const credit = creditOf(asset, ownerName, `${app.origins.portal}${path}`)
   const rows = [
     { name: 'As uploaded', variant: 'source', ...source },
     ...(lod ? [{ name: 'Lighter', variant: 'lod', ...lod }] : []),
   ]
   const facts = [
     { term: 'Kind', detail: asset.kind },
-    { term: 'By', detail: ownerName ?? 'somebody who has left' },
+    ...(asset.author === null ? [] : [{ term: 'Author', detail: asset.author }]),
+    { term: asset.author === null ? 'By' : 'Uploaded by', detail: ownerName ?? 'somebody who has left' },
     ...(game ? [{ term: 'Game', detail: html`<a href=${game.href}>${game.title}</a>` }] : []),
     { term: 'License', detail: license(asset.license) },
     { term: 'Size', detail: formatBytes(source.size) },
@@ -103,6 +106,9 @@ export function assetPage(
                 },
               ]),
           { term: 'At other pages', detail: html`<${CopyValue} label="Hot-link" value=${asset.fileUrl} />` },
+          ...(credit === null
+            ? []
+            : [{ term: 'In your credits', detail: html`<${CopyValue} label="Credit" value=${credit} />` }]),
           { term: 'Id', detail: html`<${CopyValue} label="Id" value=${asset.id} />` },
         ]} />
         ${isModel && html`<${CodeBlock} title="three.js" code=${snippet(asset)} />`}

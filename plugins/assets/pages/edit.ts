@@ -4,6 +4,7 @@ import { tagsIn } from '../../../core/http/forms/tags.ts'
 import { Confirm, Field, Form, html, PageHeader, Section, type View } from '../../../core/pages/index.ts'
 import { type AssetRecord, pathOf } from '../record.ts'
 import { AssetChanges } from '../schemas.ts'
+import { AUTHOR_HINT, LICENSE_HINT, LICENSE_SUGGESTIONS } from './credits.ts'
 import { GAME_HINT, type GameChoice } from './game-choice.ts'
 
 const text = Type.String()
@@ -15,6 +16,7 @@ export const EditForm = Type.Object(
     description: text,
     tags: text,
     license: text,
+    author: Type.Optional(text),
     lod: Type.Optional(text),
     gameId: Type.Optional(text),
   },
@@ -27,6 +29,7 @@ const ADVICE: Record<keyof AssetForm, string> = {
   slug: 'Use lower-case letters, digits and single hyphens.',
   description: 'Use at most 20,000 characters.',
   tags: 'Use at most 10 tags, each of 1 to 30 of a to z, digits and hyphens.',
+  author: 'Use at most 200 characters.',
   license: 'Use an SPDX identifier or expression.',
   lod: 'Choose one of the two.',
   gameId: 'Choose one of your games.',
@@ -36,6 +39,7 @@ const ADVICE: Record<keyof AssetForm, string> = {
 export function readEdit({
   lod,
   gameId,
+  author,
   ...form
 }: Static<typeof EditForm>): { changes: AssetChanges } | { problems: Partial<AssetForm> } {
   const tags = tagsIn(form.tags)
@@ -44,6 +48,7 @@ export function readEdit({
     ...form,
     tags,
     license: form.license.trim() || null,
+    ...(author === undefined ? {} : { author: author.trim() || null }),
     ...(lod ? { lod } : {}),
     ...(gameId === undefined ? {} : { gameId: gameId || null }),
   }
@@ -55,12 +60,13 @@ export function readEdit({
   return Object.keys(problems).length > 0 ? { problems } : { changes: changes as AssetChanges }
 }
 
-export const formOf = ({ title, slug, description, tags, license, lod, gameId }: AssetRecord): AssetForm => ({
+export const formOf = ({ title, slug, description, tags, license, author, lod, gameId }: AssetRecord): AssetForm => ({
   title,
   slug,
   description,
   tags: tags.join(', '),
   license: license ?? '',
+  author: author ?? '',
   lod,
   gameId: gameId ?? '',
 })
@@ -88,7 +94,8 @@ export const editPage = (
     <${Field} label="Tags" name="tags" value=${form.tags} required=${false} autocomplete="off" error=${problems.tags}
       hint="Up to ten, separated by commas: letters a to z, digits, hyphens." />
     <${Field} label="License" name="license" value=${form.license} required=${false} autocomplete="off" mono error=${problems.license}
-      hint=${html`An SPDX identifier, such as <code>CC0-1.0</code> or <code>CC-BY-4.0</code>.`} />
+      hint=${LICENSE_HINT} suggestions=${LICENSE_SUGGESTIONS} />
+    <${Field} label="Author" name="author" value=${form.author} required=${false} maxlength=${200} autocomplete="off" error=${problems.author} hint=${AUTHOR_HINT} />
     <${Field} label="Address" name="slug" value=${form.slug} required maxlength=${63} autocomplete="off" mono error=${problems.slug}
       hint="Links to the old address still work." />
     ${

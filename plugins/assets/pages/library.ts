@@ -20,7 +20,9 @@ export interface LibraryProps {
   assets: AssetRecord[]
   nextCursor: string | null
   tags: TagCount[]
-  query: { q?: string; kind?: string; tag?: string; rigged?: boolean; cursor?: string }
+  /** The licenses of these assets, each as a `tag`. */
+  licenses: TagCount[]
+  query: { q?: string; kind?: string; tag?: string; license?: string; rigged?: boolean; cursor?: string }
 }
 
 const WORDS: Record<string, string> = {
@@ -32,16 +34,24 @@ const WORDS: Record<string, string> = {
 }
 
 /** Renders the library with search and filters. */
-export function library({ title, path, assets, nextCursor, tags, query }: LibraryProps): View {
-  const { q, kind, tag, rigged, cursor } = query
+export function library({ title, path, assets, nextCursor, tags, licenses, query }: LibraryProps): View {
+  const { q, kind, tag, license, rigged, cursor } = query
   const address = (changes: Record<string, string | undefined>) => {
-    const asked = { q, kind, tag, rigged: rigged ? 'true' : undefined, ...changes }
+    const asked = { q, kind, tag, license, rigged: rigged ? 'true' : undefined, ...changes }
     const entries = Object.entries(asked).filter((entry): entry is [string, string] => Boolean(entry[1]))
     return `${path}${entries.length > 0 ? `?${new URLSearchParams(entries)}` : ''}`
   }
   const link = (label: string, href: string, current: boolean) =>
     html`<li><a href=${href} aria-current=${current ? 'true' : undefined}>${label}</a></li>`
-  const narrowed = Boolean(q || kind || tag || rigged)
+  const counted = (label: string, any: string, name: string, counts: TagCount[], chosen: string | undefined) => {
+    const isRare = chosen !== undefined && !counts.some(({ tag }) => tag === chosen)
+    return html`<nav aria-label=${label}><ul class="tags">
+      ${link(any, address({ [name]: undefined }), !chosen)}
+      ${isRare && link(chosen, address({}), true)}
+      ${counts.map(({ tag, count }) => html`<li><a href=${address({ [name]: tag })} aria-current=${tag === chosen ? 'true' : undefined}>${tag}<span>${count}</span></a></li>`)}
+    </ul></nav>`
+  }
+  const narrowed = Boolean(q || kind || tag || license || rigged)
   return html`
     <${PageHeader} title=${title} lede=${path === '/assets' ? 'Models, packs, pictures and sounds that any game may link to.' : undefined}
       actions=${(assets.length > 0 || narrowed || cursor) && html`<${Button} kind="act" href="/assets/new">Upload<//>`} />
@@ -54,13 +64,8 @@ export function library({ title, path, assets, nextCursor, tags, query }: Librar
           ${link('Rigged', address({ kind: undefined, rigged: 'true' }), rigged === true)}
         </ul></nav>
       </div>
-      ${
-        tags.length > 0 &&
-        html`<nav aria-label="Tags"><ul class="tags">
-          ${link('Any tag', address({ tag: undefined }), !tag)}
-          ${tags.map((known) => html`<li><a href=${address({ tag: known.tag })} aria-current=${known.tag === tag ? 'true' : undefined}>${known.tag}<span>${known.count}</span></a></li>`)}
-        </ul></nav>`
-      }
+      ${tags.length > 0 && counted('Tags', 'Any tag', 'tag', tags, tag)}
+      ${licenses.length > 0 && counted('Licenses', 'Any license', 'license', licenses, license)}
     </div>
     ${
       assets.length > 0

@@ -28,8 +28,8 @@ const open = { config: { auth: 'optional', page: true }, constraints } as const
 const own = { config: { auth: 'session', page: true }, constraints } as const
 const PER_PAGE = 24
 
-const { q, kind, tag, rigged, cursor } = AssetQuery.properties
-const Browse = Type.Object({ q, kind, tag, rigged, cursor })
+const { q, kind, tag, license, rigged, cursor } = AssetQuery.properties
+const Browse = Type.Object({ q, kind, tag, license, rigged, cursor })
 const NewQuery = Type.Object({ game: Type.Optional(Type.String({ maxLength: 63 })) })
 const Slug = Type.Object({ slug: Type.String({ maxLength: 63 }) })
 
@@ -49,16 +49,17 @@ export const pages =
     await app.register(gamePages)
 
     app.get('/assets', { ...open, schema: { querystring: Browse } }, async (request, reply) => {
-      const [page, tags] = await Promise.all([
+      const [page, tags, licenses] = await Promise.all([
         assets.library.page({ ...request.query, limit: PER_PAGE }, null, { files: false }),
         assets.library.tags(),
+        assets.library.licenses(),
       ])
       return renderPage(reply, {
         title: 'Assets',
         current: '/assets',
         description: 'Models, packs, pictures and sounds that any game may link to.',
         user: request.principal?.viewer,
-        body: library({ title: 'Assets', path: '/assets', ...page, tags, query: request.query }),
+        body: library({ title: 'Assets', path: '/assets', ...page, tags, licenses, query: request.query }),
       })
     })
 
@@ -69,7 +70,14 @@ export const pages =
         title: 'My assets',
         current: '/assets/mine',
         user: viewer,
-        body: library({ title: 'My assets', path: '/assets/mine', ...page, tags: [], query: request.query }),
+        body: library({
+          title: 'My assets',
+          path: '/assets/mine',
+          ...page,
+          tags: [],
+          licenses: [],
+          query: request.query,
+        }),
       })
     })
 

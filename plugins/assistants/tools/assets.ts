@@ -15,7 +15,7 @@ export const assetTools = defineTools([
     title: 'Search the asset library',
     route: 'GET /api/assets',
     description:
-      'Finds 3D models, packs, pictures and sounds that games may hot-link: public ones, with `owner: "me"` your own, or with `gameId` those of a game that you make. `fileUrl` is the address to load.',
+      'Finds 3D models, packs, pictures and sounds that games may hot-link: public ones, with `owner: "me"` your own, or with `gameId` those of a game that you make. `license` finds what may be used under a license. `fileUrl` is the address to load.',
     effect: 'reads',
     scope: 'assets:read',
     call: ({ app, playerId }, query) => app.assets.list(playerId, { limit: 20, ...query }),
@@ -54,6 +54,14 @@ export const assetTools = defineTools([
           description: 'SPDX.',
         }),
       ),
+      author: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 200,
+          pattern: VISIBLE_PATTERN,
+          description: 'Who made it, if not you.',
+        }),
+      ),
       tags: Type.Optional(Type.Array(Tag, { maxItems: 10 })),
       gameId: Type.Optional(
         Type.String({ minLength: 1, maxLength: 63, description: 'A game that you make, whose makers may change it.' }),
@@ -72,7 +80,7 @@ export const assetTools = defineTools([
     title: 'Change an asset',
     route: 'PATCH /api/assets/:id',
     description:
-      'Changes the named fields of an asset of yours, or of a game that you make: title, description, visibility (players of a game load public assets only), licence, tags, game, slug. Its files never change.',
+      'Changes the named fields of an asset of yours, or of a game that you make: title, description, visibility (players of a game load public assets only), licence, author, tags, game, slug. Its files never change.',
     effect: 'replaces',
     repeatable: true,
     confirm: ({ id, visibility, slug }) =>

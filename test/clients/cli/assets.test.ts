@@ -34,6 +34,25 @@ t.test('assets are uploaded, found, fetched whole or not at all, published and r
   t.match(await gameyard('assets', 'get', 'red-knight'), { stdout: /^Red Knight\n {2}Id +ast_/ })
   t.match(await json('assets', 'get', 'red-knight', '--manifest'), { url: String, files: [{}] })
 
+  const changed = await json(
+    'assets',
+    'update',
+    made.id,
+    '--license',
+    'cc by 4.0',
+    '--author',
+    'Kit',
+    '--title',
+    'Rook',
+  )
+  t.match(changed, { title: 'Rook', slug: 'red-knight', license: 'CC-BY-4.0', author: 'Kit', tags: ['red', 'knight'] })
+  t.match((await json('assets', 'list', '--mine', '--license', 'cc-by 4.0')).assets, [{ id: made.id }])
+  t.same((await json('assets', 'list', '--mine', '--license', 'MIT')).assets, [])
+  t.match(await gameyard('assets', 'update', made.id, '--author', '', '--title', 'Red Knight'), {
+    stdout: /^Red Knight\n(?![\s\S]*Author)[\s\S]*License +CC-BY-4.0/,
+  })
+  t.match(await gameyard('assets', 'update', made.id), { code: 2, stderr: /Nothing to change/ })
+
   t.match(await gameyard('assets', 'download', 'red-knight'), { code: 0, stdout: /^Saved red-knight\.png \(/ })
   t.same(readFileSync(join(cwd, 'red-knight.png')), PICTURE)
   t.match(await json('assets', 'download', made.id, '-o', 'copy.png'), { file: 'copy.png', bytes: PICTURE.length })
