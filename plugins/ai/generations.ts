@@ -1,15 +1,21 @@
+import { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import type { Statements } from '../../core/data/database.ts'
 import { InvalidRequest, invalidField, NotFound } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
+import { visibleText } from '../../core/visible-text.ts'
 import { type AiProvider, type Finish, type GenerationType, ProviderError } from '../../drivers/ai/interface.ts'
+import type { Asset, NewAsset } from '../assets/index.ts'
 import type { Balance } from '../billing/index.ts'
 import type { Allowances } from './allowances/allowances.ts'
 import { type Deadline, deadline } from './deadline.ts'
 import { AiNotConfigured } from './errors.ts'
 import { estimateTokens, priceOf, worstPrice } from './prices.ts'
 import type { SchemaCheck } from './schema-check.ts'
-import type { AiLimits, GenerateRequest, Generation } from './schemas.ts'
+import type { AiLimits, GenerateRequest, Generation, Picture } from './schemas.ts'
+
+/** The characters of a prompt that are the title of its picture. */
+const TITLE_LENGTH = 80
 
 /** The margin beyond the longest generation, after which its hold is settled or released, or its process is dead. */
 const MARGIN_MS = 30_000
@@ -51,7 +57,10 @@ interface Answering {
   first: Awaited<ReturnType<ReturnType<AiProvider['streamText']>['next']>>
 }
 
-type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'log' | 'credits' | 'games' | 'identity' | 'tracing'> & {
+/** What is said about a picture that becomes an asset. */
+type AboutPicture = Partial<Omit<NewAsset, 'kind' | 'source'>>
+
+type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'log' | 'credits' | 'games' | 'identity' | 'tracing' | 'assets'> & {
   providers: Record<GenerationType, AiProvider>
   schemas: SchemaCheck
   limits: AiLimits
@@ -103,6 +112,30 @@ export class Generations {
     } finally {
       begun.end()
     }
+  }
+
+  /**
+   * Keeps a generated picture as an asset of the player, a private one by default. A second call returns the same asset.
+   *
+   * @param prompt is its title, in short, unless `about` has one
+   * @throws what `Assets.create` throws
+   */
+  async keep(
+    playerId: string,
+    { id, result }: Pick<Generation, 'id' | 'result'>,
+    { prompt, ...about }: AboutPicture & { prompt: string },
+  ): Promise<Asset> {
+    const { b64Json, contentType } = result as Picture
+    const title = about.title ?? (visibleText(prompt).slice(0, TITLE_LENGTH).trim() || 'Picture')
+    const fields = {
+      description: prompt,
+      ...about,
+      title,
+      kind: 'image',
+      source: { kind: 'generation', jobId: id },
+    } as const
+    const body = Readable.from([Buffer.from(b64Json, 'base64')])
+    return this.#parts.assets.createFrom(playerId, fields, { name: `picture.${contentType.split('/')[1]}`, body })
   }
 
   /**

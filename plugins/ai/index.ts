@@ -34,7 +34,7 @@ declare module 'fastify' {
 export default definePlugin(
   {
     name: 'ai',
-    dependencies: ['oauth-idp', 'billing', 'tokens', 'games', 'game-edge'],
+    dependencies: ['oauth-idp', 'billing', 'tokens', 'games', 'assets', 'game-edge'],
     limits: AiLimits,
     entities: [GenerationRow, AiAllowance, AiAllowanceUse],
     migrations: [migration, allowancesMigration],
@@ -46,11 +46,11 @@ export default definePlugin(
       object: aiObject.models.object.length > 0 ? aiObject : text,
       image: aiImage.models.image.length > 0 ? aiImage : text,
     }
-    const { db, clock, log, credits, games, identity, tracing } = app
+    const { db, clock, log, credits, games, identity, tracing, assets } = app
     const schemas = new SchemaCheck(app, limits.aiSchemaBytes)
     app.addHook('onClose', () => schemas.close())
     const allowances = new Allowances(app)
-    const parts = { db, clock, log, credits, games, identity, tracing, providers, schemas, limits, allowances }
+    const parts = { db, clock, log, credits, games, identity, tracing, providers, schemas, limits, allowances, assets }
     app.decorate('ai', new Generations(parts))
     contributeAllowances(app, allowances)
     identity.deletion.exporters.set('aiGenerations', (playerId) => exportGenerations(app, playerId))

@@ -75,6 +75,12 @@ export const Generation = Type.Object({
 })
 export type Generation = Static<typeof Generation>
 
+/** The result of a generation of the type image. */
+export interface Picture {
+  b64Json: string
+  contentType: string
+}
+
 export const CreditsView = Type.Object({
   balance: Type.Integer({ description: 'Credits that can be spent now.' }),
   debt: Type.Integer({

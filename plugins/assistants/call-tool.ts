@@ -109,12 +109,14 @@ async function run(caller: Caller, tool: RegisteredTool, args: Arguments, contex
     },
   }
   const { idempotencyKey: key, ...plain } = args
-  if (!tool.idempotent || key === undefined) return tool.call(call, plain)
+  const followed = async (answer: unknown) => (tool.follow ? tool.follow(call, plain, answer) : answer)
+  if (!tool.idempotent || key === undefined) return followed(await tool.call(call, plain))
   const { playerId } = principal
   const once = { playerId, use: tool.route, key, body: plain }
-  return JSON.parse(
-    await app.answerOnce(once, async (remember) => tool.serialize(await tool.call({ ...call, remember }, plain))),
+  const answer = await app.answerOnce(once, async (remember) =>
+    tool.serialize(await tool.call({ ...call, remember }, plain)),
   )
+  return followed(JSON.parse(answer))
 }
 
 /** @throws MissingScope with the text of the API */

@@ -77,6 +77,8 @@ export interface Tool {
   /** Shows an answer, such as a picture in it as a picture. */
   present?(answer: Arguments): unknown
   call(call: ToolCall, args: Arguments): Promise<unknown>
+  /** Work that follows each answer, also a stored one, and may be repeated. @returns the answer, with what it adds */
+  follow?(call: ToolCall, args: Arguments, answer: Arguments): Promise<unknown>
 }
 
 /** Gives a group of tools its type. */

@@ -84,6 +84,7 @@ const BODIES: Record<string, string[]> = {
     'a call with many arguments',
     'a batch of calls',
     'a call with a large file',
+    'a call with a long text',
     'a call with many files',
   ],
 }

@@ -1,5 +1,6 @@
 import {
   Card,
+  Checkbox,
   CodeBlock,
   Field,
   Form,
@@ -12,7 +13,7 @@ import {
   Tabs,
   type View,
 } from '../../../core/pages/index.ts'
-import type { GenerateRequest, Generation } from '../schemas.ts'
+import type { GenerateRequest, Generation, Picture } from '../schemas.ts'
 import { curlOf, sdkOf } from './snippets.ts'
 
 const TYPES = ['text', 'object', 'image'] as const
@@ -37,16 +38,22 @@ interface PlaygroundProps {
   /** The request of the form, if it is complete. */
   request: GenerateRequest | null
   answer: Generation | null
+  /** What became of the picture that was to be kept. */
+  kept: Kept | null
   problem: PlaygroundProblem | null
 }
 
 /** Why there is no answer: what is wrong with each field, or a sentence about the whole form. */
 export type PlaygroundProblem = { fields: ReadonlyMap<string, string> } | { message: string }
 
+/** The page of an asset, or why a picture did not become one. */
+export type Kept = { path: string } | { problem: string }
+
 const TITLES = { text: 'Text', object: 'Object', image: 'Image' } as const
 
 /** /playground: a form for each type, with the equivalent code. */
-export function playground({ form, models, available, portal, request, answer, problem }: PlaygroundProps): View {
+export function playground(props: PlaygroundProps): View {
+  const { form, models, available, portal, request, answer, kept, problem } = props
   const tabs = TYPES.map((type) => ({ label: TITLES[type], href: `/playground?type=${type}` }))
   const shown = request ?? example(form.type)
   return html`
@@ -54,7 +61,7 @@ export function playground({ form, models, available, portal, request, answer, p
     <${Tabs} label="What to generate" tabs=${tabs} current=${`/playground?type=${form.type}`} />
     <${Split} aside=${html`<${Stats} items=${[{ label: 'Credits available', value: answer?.balance ?? available }, ...(answer ? [{ label: 'This cost', value: answer.creditsUsed }] : [])]} />`}>
       ${answer && answer.finish !== 'complete' && html`<${Notice} tone="warn">${answer.finish === 'length' ? 'This text was cut: it reached the limit of its tokens.' : 'The filter of the AI provider ended this text early.'}<//>`}
-      ${answer && html`<${Result} answer=${answer} prompt=${form.prompt} />`}
+      ${answer && html`<${Result} answer=${answer} prompt=${form.prompt} kept=${kept} />`}
       ${
         models.length === 0
           ? html`${problem && 'message' in problem && html`<${Notice} tone="error">${problem.message}<//>`}<${Notice} title=${`This server generates no ${form.type}s`}>The administrator of this server has not set up AI for it. That is the section <code>ai</code> of the configuration.<//>`
@@ -83,13 +90,16 @@ function fields(form: PlaygroundForm, { models, problem }: Pick<PlaygroundProps,
       ]} /><${Field} label="Aspect ratio" name="aspectRatio" value=${form.aspectRatio} required=${false} placeholder="16:9" maxlength=${5} autocomplete="off" error=${errors.get('aspectRatio')} />`
     }
     ${models.length > 1 && html`<${Field} label="Model" name="model" type="select" value=${form.model || models[0]} options=${models.map((model) => ({ value: model, label: model }))} error=${errors.get('model')} />`}
+    ${form.type === 'image' && html`<${Checkbox} label="Keep it as an asset" name="keep" value="true" hint="A private one of yours. Otherwise the picture is gone with this page." />`}
   <//>`
 }
 
-const Result = ({ answer, prompt }: { answer: Generation; prompt: string }): View => {
+const Result = ({ answer, prompt, kept }: { answer: Generation; prompt: string; kept: Kept | null }): View => {
   if (answer.type === 'image') {
-    const { contentType, b64Json } = answer.result as { contentType: string; b64Json: string }
-    return html`<${Card} title=${`By ${answer.model}`}><img src=${`data:${contentType};base64,${b64Json}`} alt=${prompt} /><//>`
+    const { contentType, b64Json } = answer.result as Picture
+    return html`
+      ${kept && ('path' in kept ? html`<${Notice} tone="success">The picture is <a href=${kept.path}>an asset of yours</a> now.<//>` : html`<${Notice} tone="error">The picture was not kept as an asset: ${kept.problem}<//>`)}
+      <${Card} title=${`By ${answer.model}`}><img src=${`data:${contentType};base64,${b64Json}`} alt=${prompt} /><//>`
   }
   const code = answer.type === 'text' ? String(answer.result) : JSON.stringify(answer.result, null, 2)
   return html`<${CodeBlock} title=${`By ${answer.model}`} code=${code} />`

@@ -10,7 +10,7 @@ import type { Routes } from '../../../core/http/routes.ts'
 import { renderPage } from '../../../core/pages/index.ts'
 import { type AiLimits, GenerateRequest, type Generation, generationBytes } from '../schemas.ts'
 import { readUsage } from '../usage.ts'
-import { EXAMPLES, type PlaygroundForm, type PlaygroundProblem, playground } from './playground.ts'
+import { EXAMPLES, type Kept, type PlaygroundForm, type PlaygroundProblem, playground } from './playground.ts'
 import { usagePage } from './usage-page.ts'
 
 const own = { config: { auth: 'session', page: true }, constraints: { origin: 'portal' } } as const
@@ -47,17 +47,19 @@ export const pages =
             model: Text,
             aspectRatio: Text,
             imageSize: Text,
+            keep: Type.Optional(Type.Literal('true')),
           }),
         },
       },
       async (request, reply) => {
-        const form = request.body
+        const { keep, ...form } = request.body
         const asked = requestOf(form)
         if (asked instanceof Map) return show(request, reply, form, { problem: { fields: asked }, status: 400 })
         try {
           const { playerId } = callerOf(request)
           const answer = await app.ai.generate({ playerId }, asked, abortOnDisconnect(reply))
-          return show(request, reply, form, { asked, answer })
+          const kept = keep && asked.type === 'image' ? await keepPicture(playerId, answer, asked.prompt) : null
+          return show(request, reply, form, { asked, answer, kept })
         } catch (error) {
           if (!isPlatformError(error)) throw error
           return show(request, reply, form, {
@@ -80,15 +82,31 @@ export const pages =
       },
     )
 
+    /** @returns the path of the asset, or why there is none: the picture is paid, so the page shows it anyhow */
+    const keepPicture = (playerId: string, answer: Generation, prompt: string): Promise<Kept> =>
+      app.ai.keep(playerId, answer, { prompt }).then(
+        ({ slug }) => ({ path: `/assets/${slug}` }),
+        (error) => {
+          if (!isPlatformError(error) || error.statusCode >= 500) throw error
+          return { problem: error.message }
+        },
+      )
+
     async function show(
       request: FastifyRequest,
       reply: FastifyReply,
       form: PlaygroundForm,
-      state: { asked?: GenerateRequest; answer?: Generation; problem?: PlaygroundProblem; status?: number } = {},
+      state: {
+        asked?: GenerateRequest
+        answer?: Generation
+        kept?: Kept | null
+        problem?: PlaygroundProblem
+        status?: number
+      } = {},
     ): Promise<string> {
       const { playerId, viewer } = callerOf(request)
       const { available } = await app.credits.balance(playerId)
-      const { asked = null, answer = null, problem = null, status } = state
+      const { asked = null, answer = null, kept = null, problem = null, status } = state
       reply.header('cache-control', 'no-store')
       return renderPage(reply, {
         title: 'Playground',
@@ -99,6 +117,7 @@ export const pages =
           form,
           available,
           answer,
+          kept,
           problem,
           request: asked,
           models: app.ai.models(form.type),

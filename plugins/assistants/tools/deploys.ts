@@ -140,11 +140,25 @@ async function bytesOf(call: ToolCall, files: Record<string, FileArgument>): Pro
   const stored = new StoredFiles(call)
   const bytes = new Map<string, Buffer>()
   for (const [path, content] of Object.entries(files)) {
-    if (typeof content === 'string') bytes.set(path, Buffer.from(content))
+    if (typeof content === 'string') bytes.set(path, await encodeText(content))
     else if ('from' in content) bytes.set(path, await stored.read(content.from, `files.${path}`))
     else bytes.set(path, await decodeBase64(content.base64, `files.${path}`))
   }
   return bytes
+}
+
+/** Encodes a text as UTF-8 in slices, since a call may have 30 MiB of it. */
+async function encodeText(text: string): Promise<Buffer> {
+  const slices: Buffer[] = []
+  for (let from = 0; from < text.length; ) {
+    if (from > 0) await nextTurn()
+    const end = from + SLICE_CHARACTERS
+    // A pair of surrogates is one character.
+    const to = /[\uD800-\uDBFF]/.test(text.charAt(end - 1)) ? end + 1 : end
+    slices.push(Buffer.from(text.slice(from, to)))
+    from = to
+  }
+  return slices.length === 1 ? (slices[0] as Buffer) : Buffer.concat(slices)
 }
 
 /**

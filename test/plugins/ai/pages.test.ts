@@ -97,6 +97,30 @@ inFull(t)?.test('credits, playground, usage and grants in a browser', async (t) 
   t.match(await friend.get('/admin/credits'), { status: 403 })
 })
 
+t.test('the playground keeps a picture as a private asset, where one wants that', async (t) => {
+  const provider = await startAiServer(t)
+  const platform = await startPlatform(t, {
+    config: { ai: aiConfig(provider), limits: { assetsPerPlayer: 1 } },
+  })
+  const owner = await platform.signUp()
+  const form = { type: 'image', prompt: 'A <b> boat', imageSize: '1K' }
+  t.match(await owner.get('/playground?type=image'), { text: /name="keep"/ })
+  t.notMatch((await owner.get('/playground')).text, /name="keep"/)
+  const shown = await owner.submit('/playground', form)
+  t.match(shown, { status: 200, text: /src="data:image\/png/ })
+  t.notMatch(shown.text, /asset of yours/)
+  t.match(await owner.submit('/playground', { ...form, keep: 'true' }), {
+    status: 200,
+    text: '<a href="/assets/a-b-boat">an asset of yours</a>',
+  })
+  t.match(await owner.get('/assets/a-b-boat'), { status: 200, text: /A &lt;b> boat/ })
+  t.equal((await platform.stranger.get('/assets/a-b-boat')).status, 404)
+  const full = await owner.submit('/playground', { ...form, keep: 'true' })
+  t.match(full, { status: 200, text: /The picture was not kept as an asset: / })
+  t.match(full.text, /src="data:image\/png/, 'it is paid, so the page shows it')
+  t.match(await owner.submit('/playground', { type: 'text', prompt: 'Hi', keep: 'true' }), { status: 200 })
+})
+
 t.test('a page of a foreign origin calls with a token, and never with a cookie', async (t) => {
   const browser = await openBrowser(t)
   if (!browser) return

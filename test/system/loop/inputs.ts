@@ -150,13 +150,17 @@ export const BODIES: Record<string, (target: Target) => [type: string, text: str
   ],
   'a call with a large file': ({ known }) => [
     JSON_TYPE,
-    callOf('deploy_files', { id: known.gameId, files: { 'index.html': { base64: 'A'.repeat(30 * MB) } } }),
+    callOf('deploy_files', { gameId: known.gameId, files: { 'index.html': { base64: 'A'.repeat(30 * MB) } } }),
+  ],
+  'a call with a long text': ({ known }) => [
+    JSON_TYPE,
+    callOf('deploy_files', { gameId: known.gameId, files: { 'index.html': '字'.repeat(10 * MB) } }),
   ],
   'a call with many files': ({ known }) => [
     JSON_TYPE,
     callOf('deploy_files', {
-      id: known.gameId,
-      files: Object.fromEntries(Array.from({ length: 3000 }, (_, at) => [`folder/${at}.js`, `"${at}\n`.repeat(1000)])),
+      gameId: known.gameId,
+      files: Object.fromEntries(Array.from({ length: 2000 }, (_, at) => [`folder/${at}.js`, `"${at}\n`.repeat(1000)])),
     }),
   ],
   'a batch of calls': ({ limit }) => [
