@@ -3,6 +3,9 @@ import { printablePath } from '../../../core/data/file-path.ts'
 /** The page that the address of a game opens. */
 export const START_PAGE = 'index.html'
 
+/** The file of a project that a build tool makes into a build. */
+const PROJECT = 'package.json'
+
 /** The most pages that a sentence names. */
 const NAMED = 3
 
@@ -21,7 +24,11 @@ export function insteadOfStartPage(paths: readonly string[]): string {
   const nested = paths.filter((path) => path.endsWith(`/${START_PAGE}`)).sort(byDepth)[0]
   if (nested !== undefined) {
     const folder = nested.slice(0, -START_PAGE.length - 1)
-    return `There is a ${printablePath(nested)}: publish the folder ${printablePath(folder)} alone`
+    const alone = `publish the folder ${printablePath(folder)} alone`
+    const isSource = /(?:^|\/)(?:public|src)$/.test(folder) && paths.includes(folder.replace(/[^/]+$/, PROJECT))
+    return isSource
+      ? `There is a ${printablePath(nested)} of a project with a ${PROJECT}: build it, such as by npm run build, and publish the folder that this makes. If it needs no build, ${alone}`
+      : `There is a ${printablePath(nested)}: ${alone}`
   }
   const pages = topPages(paths)
   const misspelt = pages.find((path) => /^index\.html?$/i.test(path))

@@ -267,6 +267,21 @@ const hostile: [name: string, archive: Buffer, words: string | RegExp, status?: 
   ['no page', zipOf({ 'project.godot': 'x' }), 'There is no HTML file at all'],
   ['a page far inside', zipOf({ 'a/b/play.html': 'x', 'x.txt': '' }), 'The first page is a/b/play.html'],
   ['an app', zipOf({ 'config.xml': '', 'www/index.html': 'x' }), 'www/index.html: publish the folder www alone'],
+  [
+    'a project that is not built',
+    zipOf({ 'package.json': '{}', 'src/App.js': '', 'public/index.html': 'x' }),
+    'public/index.html of a project with a package.json: build it',
+  ],
+  [
+    'a project in a folder',
+    zipOf({ 'readme.md': '', 'game/package.json': '{}', 'game/src/index.html': 'x' }),
+    'If it needs no build, publish the folder game/src alone',
+  ],
+  [
+    'a built project',
+    zipOf({ 'package.json': '{}', 'public/index.html': 'x', 'dist/index.html': 'x' }),
+    'dist/index.html: publish the folder dist alone',
+  ],
   ['an archive inside', zipOf({ 'game.rar': 'x' }), 'an archive inside, game.rar'],
   ['a program for Windows', Buffer.from('MZ\x90\0 and more'), 'This is a program for Windows, whatever its name says'],
   ['a RAR archive', Buffer.from('Rar!\x1a\x07\x01\0 and more'), 'This is a RAR archive, whatever its name says'],
