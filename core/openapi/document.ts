@@ -14,7 +14,7 @@ interface Server {
 
 interface Operation {
   servers?: Server[]
-  responses?: Record<string, object>
+  responses?: Record<string, { description?: string }>
   [ERRORS]?: { form: keyof typeof FORMS; statuses: number[] }
 }
 
@@ -56,7 +56,14 @@ export function errorsOf(route: RouteOptions): Operation[typeof ERRORS] {
   return { form, statuses: given.flatMap(([status, isGiven]) => (isGiven ? [status] : [])) }
 }
 
+/** What the collector writes where a route says nothing. */
+const UNDESCRIBED = 'Default Response'
+
 const DESCRIPTIONS: Record<number, string> = {
+  200: 'OK.',
+  201: 'Created.',
+  202: 'Accepted.',
+  204: 'Done; there is no body.',
   400: 'The request is not valid.',
   401: 'There is no valid credential.',
   403: 'The caller may not do this.',
@@ -105,7 +112,7 @@ export function finishDocument(collected: object): object {
   const document = collected as Document
   for (const item of Object.values(document.paths ?? {})) {
     for (const operation of Object.values(item)) {
-      addErrors(operation)
+      describeAnswers(operation)
       if (operation.servers) Object.assign(item, { servers: operation.servers })
       delete operation.servers
     }
@@ -115,13 +122,16 @@ export function finishDocument(collected: object): object {
   return { ...document, paths, components: { ...document.components, schemas: { ...schemas, ...FORMS } } }
 }
 
-function addErrors(operation: Operation): void {
+function describeAnswers(operation: Operation): void {
   const { form, statuses } = operation[ERRORS] ?? { form: 'Error', statuses: [] }
   delete operation[ERRORS]
   const schema = { $ref: `#/components/schemas/${form}` }
   const content = { 'application/json': { schema } }
   const errors = statuses.map((status) => [status, { description: DESCRIPTIONS[status], content }])
-  operation.responses = { ...Object.fromEntries(errors), ...operation.responses }
+  const responses: NonNullable<Operation['responses']> = { ...Object.fromEntries(errors), ...operation.responses }
+  for (const [status, response] of Object.entries(responses))
+    if (response.description === UNDESCRIBED) response.description = DESCRIPTIONS[Number(status)] ?? UNDESCRIBED
+  operation.responses = responses
 }
 
 /** The keywords whose values are data, and no schemas. */

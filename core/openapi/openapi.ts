@@ -1,5 +1,5 @@
 import swagger from '@fastify/swagger'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifySchema } from 'fastify'
 import Type from 'typebox'
 import { NotFound } from '../errors.ts'
 import { type AuthRule, authRequirementOf, type PrincipalKind } from '../http/auth.ts'
@@ -16,6 +16,19 @@ const SCHEMES: Record<PrincipalKind, string> = {
   'cli-token': 'apiToken',
   'oauth-token': 'oauthToken',
   'resource-token': 'oauthToken',
+}
+
+/** An answer that no schema checks, by its media types; none for an answer without a body. */
+export interface Unchecked {
+  what: string
+  types?: readonly string[]
+}
+
+declare module 'fastify' {
+  interface FastifySchema {
+    /** What a route sends apart from its `response`, such as a file or a redirect, by status: for the document alone. */
+    sends?: Readonly<Record<number, Unchecked>>
+  }
 }
 
 /** Collects the OpenAPI document from the routes, so it must be registered before any route. */
@@ -50,7 +63,8 @@ export async function collectOpenapi(
       const config = route.config
       const hidden = config?.page || route.method === 'HEAD' || schema?.hide
       const security = config?.auth ? securityOf(config.auth) : []
-      const sent = { ...schema, ...optional(schema, 'querystring'), ...optional(schema, 'body') }
+      const { sends, ...declared } = schema ?? {}
+      const sent = { ...declared, ...optional(schema, 'querystring'), ...optional(schema, 'body'), ...answers(schema) }
       const server = serverOf((route.constraints as { origin?: Origin } | undefined)?.origin, origins)
       const described = { security, ...(server ? { servers: [server] } : {}), [ERRORS]: errorsOf(route) }
       return { schema: { ...sent, ...described, ...(hidden ? { hide: true } : {}) }, url }
@@ -70,6 +84,18 @@ function optional(schema: object | undefined, part: 'querystring' | 'body'): obj
   const required = described.required.filter((name) => described.properties?.[name]?.default === undefined)
   return { [part]: { ...described, required } }
 }
+
+/** Joins the answers of a route that a schema checks with those that none does. */
+function answers({ response, sends }: FastifySchema = {}): { response?: object } {
+  if (!sends) return {}
+  const unchecked = Object.entries(sends).map(([status, { what, types = [] }]) => {
+    const content = types.map((type) => [type, { schema: type === 'application/json' ? { type: 'object' } : BINARY }])
+    return [status, { description: what, ...(types.length > 0 ? { content: Object.fromEntries(content) } : {}) }]
+  })
+  return { response: { ...(response as object | undefined), ...Object.fromEntries(unchecked) } }
+}
+
+const BINARY = { type: 'string', format: 'binary' }
 
 interface ObjectSchema {
   required?: string[]

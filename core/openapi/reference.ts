@@ -224,26 +224,13 @@ function ResponseView(props: {
   resolve: Resolve
 }): View {
   const { status, response, resolve } = props
-  const schema = Object.values(response.content ?? {})[0]?.schema
-  const description = response.description === 'Default Response' ? '' : response.description
-  const head = html`<code class=${`status s${status[0]}`}>${status}</code><span>${description || phrases[status] || ''}</span>`
+  const [first] = Object.entries(response.content ?? {})
+  const schema = first?.[1].schema
+  const types = first && first[0] !== 'application/json' ? Object.keys(response.content ?? {}) : []
+  const head = html`<code class=${`status s${status[0]}`}>${status}</code><span>${response.description}${types.map((type) => html` <code>${type}</code>`)}</span>`
   // The one form of errors is described at the top.
-  if (!schema || schema.$ref?.endsWith('Error')) return html`<p class="response">${head}</p>`
+  if (!schema || types.length > 0 || schema.$ref?.endsWith('Error')) return html`<p class="response">${head}</p>`
   return html`<details class="response" open=${status.startsWith('2')}><summary>${head}</summary><${Fields} schema=${schema} resolve=${resolve} /></details>`
-}
-
-const phrases: Record<string, string> = {
-  200: 'OK',
-  201: 'Created',
-  202: 'Accepted',
-  204: 'Done, nothing to say',
-  303: 'See other',
-  400: 'Not valid',
-  401: 'Not signed in',
-  403: 'Not allowed',
-  404: 'No such thing',
-  409: 'In conflict with the current state',
-  422: 'Understood, but not usable',
 }
 
 /** Allows line breaks in a long path after its slashes. */

@@ -86,6 +86,13 @@ export const routes =
           summary: 'The Model Context Protocol, for coding assistants',
           description: 'Streamable HTTP without sessions: one JSON-RPC message a request. See the guide.',
           tags: ['assistants'],
+          sends: {
+            200: {
+              what: 'The answer, or messages that end with it.',
+              types: ['application/json', 'text/event-stream'],
+            },
+            202: { what: 'A notification has arrived.' },
+          },
         },
         onRequest: (request, _reply, done) => done(refusalFor(request, uri)),
         // The protocol's authorization chapter: a client finds the authorization server by this header (RFC 9728).
@@ -141,7 +148,11 @@ export const routes =
         {
           config: { auth: 'none' },
           constraints,
-          schema: { tags: ['OAuth'], summary: 'Metadata of the endpoint for coding assistants (RFC 9728)' },
+          schema: {
+            tags: ['OAuth'],
+            summary: 'Metadata of the endpoint for coding assistants (RFC 9728)',
+            sends: { 200: { what: 'The metadata.', types: ['application/json'] } },
+          },
         },
         async (_request, reply) =>
           reply

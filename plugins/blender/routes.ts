@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify'
-import Type from 'typebox'
 import { callerOf, TOKENS_AND_SESSION } from '../../core/http/auth.ts'
 import type { Routes } from '../../core/http/routes.ts'
 import { StarterList } from './catalog/starters.ts'
@@ -102,9 +101,8 @@ export const routes: Routes = async (app) => {
         summary: 'The program that makes a part',
         tags,
         params: JobParams,
-        response: { 200: Type.String({ description: 'Python.' }) },
+        sends: { 200: { what: 'The program.', types: ['text/x-python'] } },
       },
-      serializerCompiler: () => (data) => String(data),
     },
     async (request, reply) => {
       const program = blender.library.program(request.params.id)
@@ -183,6 +181,7 @@ export const routes: Routes = async (app) => {
           'A stream ends after two minutes. Reconnect with the same credential, as EventSource does. A caller with twenty open streams gets 429 `too_many_streams` until one is closed.',
         tags,
         params: JobParams,
+        sends: { 200: { what: 'The events.', types: ['text/event-stream'] } },
       },
     },
     async (request, reply) =>
@@ -198,12 +197,10 @@ export const routes: Routes = async (app) => {
         summary: 'The output of a job, once its run is over',
         description: 'The last 65,536 characters of what Blender and the script printed; empty until then.',
         tags,
-        produces: ['text/plain'],
         params: JobParams,
         querystring: LogQuery,
-        response: { 200: Type.String({ description: 'Lines of text.' }) },
+        sends: { 200: { what: 'Lines of text.', types: ['text/plain'] } },
       },
-      serializerCompiler: () => (data) => String(data),
     },
     async (request, reply) => {
       const log = await blender.log(callerOf(request).playerId, request.params.id, request.query.tail)
@@ -231,7 +228,7 @@ export const routes: Routes = async (app) => {
         summary: 'One file of a job',
         tags,
         params: ArtifactParams,
-        response: { 200: Type.Unknown({ description: 'The bytes; single ranges are served.' }) },
+        sends: { 200: { what: 'The file, with its own media type; single ranges are served.', types: ['*/*'] } },
       },
     },
     async (request, reply) => {

@@ -111,7 +111,12 @@ export const routes =
       {
         config: reads,
         constraints,
-        schema: { summary: 'A file of the draft, with its revision as entity tag', tags, params: FileParams },
+        schema: {
+          summary: 'A file of the draft, with its revision as entity tag',
+          tags,
+          params: FileParams,
+          sends: { 200: { what: 'The file, with its own media type.', types: ['*/*'] } },
+        },
       },
       async (request, reply) => {
         const file = await app.drafts.file(callerOf(request).playerId, request.params.id, request.params.path)

@@ -65,7 +65,14 @@ export const pages: Routes = async (app) => {
 
   app.get(
     CERTIFICATE_FILE,
-    { ...file, schema: { tags, summary: 'The certificate that this LAN’s https is signed with' } },
+    {
+      ...file,
+      schema: {
+        tags,
+        summary: 'The certificate that this LAN’s https is signed with',
+        sends: { 200: { what: 'The certificate as PEM.', types: ['application/x-x509-ca-cert'] } },
+      },
+    },
     async (_request, reply) => {
       if (!app.localAuthority) throw new NotFound('certificate')
       // With this type, phones offer to install the file. All of them accept PEM.
@@ -93,7 +100,14 @@ export const pages: Routes = async (app) => {
 
   app.get(
     '/download/gameyard.sha256',
-    { ...file, schema: { tags, summary: 'Digest of the program' } },
+    {
+      ...file,
+      schema: {
+        tags,
+        summary: 'Digest of the program',
+        sends: { 200: { what: 'A line for `sha256sum -c`.', types: ['text/plain'] } },
+      },
+    },
     async (_request, reply) => {
       const found = await download()
       if (!found) throw new NotFound('download')
@@ -108,7 +122,11 @@ export const pages: Routes = async (app) => {
       method: ['GET', 'HEAD'],
       url: `/download/${name}`,
       ...file,
-      schema: { tags, summary: 'A package for game developers, for `npm install`' },
+      schema: {
+        tags,
+        summary: 'A package for game developers, for `npm install`',
+        sends: { 200: { what: 'The package.', types: ['application/gzip'] } },
+      },
       handler: async (request, reply) => {
         packed ??= readPackage(app.clientPackages, name)
         const found = await packed
@@ -123,7 +141,11 @@ export const pages: Routes = async (app) => {
       method: ['GET', 'HEAD'],
       url: `/download/${name}`,
       ...file,
-      schema: { tags, summary: 'The program that runs here, as a download' },
+      schema: {
+        tags,
+        summary: 'The program that runs here, as a download',
+        sends: { 200: { what: 'The program.', types: ['application/octet-stream'] } },
+      },
       handler: async (request, reply) => {
         const found = await download()
         if (found?.name !== name) throw new NotFound('download')

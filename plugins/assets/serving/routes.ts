@@ -24,6 +24,10 @@ const FileOfPackParams = Type.Object({
   '*': Type.String({ maxLength: 512, description: 'The path in the pack.' }),
 })
 
+const FILE = { 200: { what: 'The file, with its own media type; single ranges are served.', types: ['*/*'] } }
+const THUMBNAIL = { 200: { what: 'The picture.', types: ['image/png', 'image/svg+xml'] } }
+const ANIMATED = { 200: { what: 'The model.', types: ['model/gltf-binary'] } }
+
 const PICTURE = { contentType: 'image/png', variant: null }
 const DRAWN = {
   'content-type': 'image/svg+xml',
@@ -140,7 +144,11 @@ export const fileRoutes: Routes = async (app) => {
       constraints: { origin },
       schema: {
         ...(door === 'studio'
-          ? { summary: 'The hosted file, for hot-linking; `X-Service-Variant` says which variant', tags: ['assets'] }
+          ? {
+              summary: 'The hosted file, for hot-linking; `X-Service-Variant` says which variant',
+              tags: ['assets'],
+              sends: FILE,
+            }
           : { hide: true }),
         params: AssetParams,
         querystring: FileQuery,
@@ -154,7 +162,9 @@ export const fileRoutes: Routes = async (app) => {
       config: shared,
       constraints: { origin },
       schema: {
-        ...(door === 'studio' ? { summary: 'A picture of an asset', tags: ['assets'] } : { hide: true }),
+        ...(door === 'studio'
+          ? { summary: 'A picture of an asset', tags: ['assets'], sends: THUMBNAIL }
+          : { hide: true }),
         params: AssetParams,
       },
       handler: thumbnail(door),
@@ -172,6 +182,7 @@ export const fileRoutes: Routes = async (app) => {
               summary:
                 'The rigged model with a clip: idle, walk, run, jump, wave, dance, sit or death; with `from`, one that was put on it',
               tags: ['assets'],
+              sends: ANIMATED,
             }
           : { hide: true }),
         params: ClipParams,
@@ -189,6 +200,7 @@ export const fileRoutes: Routes = async (app) => {
     schema: {
       summary: 'A file of a pack by its path, so that models find the files that they refer to',
       tags: ['assets'],
+      sends: FILE,
       params: FileOfPackParams,
     },
     handler: fileOfPack,

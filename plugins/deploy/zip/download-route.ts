@@ -23,6 +23,7 @@ export const downloadRoute: Routes = async (app) => {
       schema: {
         summary: 'All files of a deploy in a ZIP archive, with its room script and a gameyard.json that names both',
         tags: ['deploys'],
+        sends: { 200: { what: 'The archive.', types: ['application/zip'] } },
         params: Type.Object({ ...GameParams.properties, ...DeployParams.properties }),
       },
     },

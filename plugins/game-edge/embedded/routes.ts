@@ -29,6 +29,7 @@ export const embeddedRoutes: Routes = async (app) => {
         summary: "Sign a player in to a framed game, by a ticket of the portal's play page",
         description:
           'Accepted only in a frame, from a form of the portal. After any error the answer leads to the game, signed out.',
+        sends: { 303: { what: 'To the game.' } },
         querystring: Type.Object({ returnTo: Type.Optional(Type.String({ maxLength: 4096 })) }),
         body: Body,
       },

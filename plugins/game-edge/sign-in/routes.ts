@@ -26,6 +26,7 @@ export const signInRoutes: Routes = async (app) => {
       onRequest: refusePrefetch,
       schema: {
         summary: "Begin a player's sign-in: redirects to the portal",
+        sends: { 302: { what: 'To the portal.' } },
         querystring: Type.Object({ returnTo: Text, embed: Text, window: Text }),
       },
     },
@@ -49,6 +50,7 @@ export const signInRoutes: Routes = async (app) => {
       onRequest: refusePrefetch,
       schema: {
         summary: 'OAuth callback: sets the session cookie and returns to the game',
+        sends: { 302: { what: 'To the game.' } },
         querystring: Type.Object({ code: Text, state: Text, error: Text, iss: Text }),
       },
     },
@@ -84,7 +86,14 @@ export const signInRoutes: Routes = async (app) => {
     url: '/auth/service/logout',
     ...shared,
     onRequest: refusePrefetch,
-    schema: { summary: 'Sign the player out of this game', querystring: Type.Object({ returnTo: Text }) },
+    schema: {
+      summary: 'Sign the player out of this game',
+      querystring: Type.Object({ returnTo: Text }),
+      sends: {
+        200: { what: 'The player is signed out: `{ "signedIn": false }`.', types: ['application/json'] },
+        303: { what: 'To the game, for links and forms.' },
+      },
+    },
     handler: async (request, reply) => {
       const game = await app.edge.signInGame(request)
       reply.header('set-cookie', await app.edge.sessions.end(request.raw, app.edge.hostOf(request), game))

@@ -7,6 +7,9 @@ const config = { auth: 'none' } as const
 const constraints = { origin: 'portal' }
 const CONFIDENTIAL = ['client_secret_basic', 'client_secret_post']
 
+const METADATA = { 200: { what: 'The metadata.', types: ['application/json'] } }
+const KEYS = { 200: { what: 'The public keys, as a JWK Set.', types: ['application/json'] } }
+
 /** Metadata for client libraries: RFC 8414, OpenID Connect Discovery, and the keys of id tokens. */
 export const metadataRoutes: Routes = async (app) => {
   const { portal, studio } = app.origins
@@ -68,15 +71,19 @@ export const metadataRoutes: Routes = async (app) => {
     '/.well-known/openid-configuration': 'OpenID provider metadata (OpenID Connect Discovery)',
   }
   for (const [url, summary] of Object.entries(documents)) {
-    app.get(url, { config, constraints, schema: { tags: ['OAuth'], summary } }, async (_request, reply) => {
-      json ??= metadata()
-      return reply.type('application/json; charset=utf-8').header('cache-control', 'public, max-age=300').send(json)
-    })
+    app.get(
+      url,
+      { config, constraints, schema: { tags: ['OAuth'], summary, sends: METADATA } },
+      async (_request, reply) => {
+        json ??= metadata()
+        return reply.type('application/json; charset=utf-8').header('cache-control', 'public, max-age=300').send(json)
+      },
+    )
   }
 
   app.get(
     '/api/oauth/jwks',
-    { config, constraints, schema: { tags: ['OAuth'], summary: 'Keys of id tokens (RFC 7517)' } },
+    { config, constraints, schema: { tags: ['OAuth'], summary: 'Keys of id tokens (RFC 7517)', sends: KEYS } },
     async (_request, reply) => {
       const keys = await app.identity.idTokens.published()
       return reply

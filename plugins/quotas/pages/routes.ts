@@ -47,12 +47,8 @@ export const pages: Routes = async (app) => {
 
   app.get('/admin/quotas', adminPage, async (request, reply) => {
     const largest = await quotas.largestPlayers(LISTED)
-    const players = await Promise.all(
-      largest.map(async (use) => ({
-        ...use,
-        name: (await identity.players.find(use.playerId))?.name ?? 'Deleted account',
-      })),
-    )
+    const names = await identity.players.namesOf(largest.map(({ playerId }) => playerId))
+    const players = largest.map((use) => ({ ...use, name: names.get(use.playerId) ?? 'Deleted account' }))
     return page(request, reply, { title: 'Quotas', current: '/admin/quotas', body: PlayersPage({ players }) })
   })
 

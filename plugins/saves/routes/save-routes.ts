@@ -101,7 +101,12 @@ export const saveRoutes =
       exposeHeadRoute: false,
       url: `${path}/:key`,
       ...options,
-      schema: { summary: 'A save: the bytes as they came, with the version as entity tag', tags, params: SaveParams },
+      schema: {
+        summary: 'A save: the bytes as they came, with the version as entity tag',
+        tags,
+        params: SaveParams,
+        sends: { 200: { what: 'The save, with its own media type.', types: ['*/*'] } },
+      },
       handler: async (request, reply) => {
         const [owner, { key }] = [ownerOf(request), request.params as { key: string }]
         const isHead = request.method === 'HEAD'

@@ -73,6 +73,23 @@ t.test('each operation describes its errors, in the one form that they have', as
   t.same(Object.keys(validation.body.error).sort(), ['code', 'details', 'message'])
 })
 
+t.test('each success says what it sends', async (t) => {
+  const platform = await startPlatform(t)
+  const document: Document = (await platform.stranger.get('/openapi.json')).body
+  for (const { path, method, operation } of operationsOf(document))
+    for (const [status, { description, content }] of Object.entries(operation.responses)) {
+      const name = `${method} ${path}: ${status}`
+      if (status === '200' || status === '201') t.ok(Object.keys(content ?? {}).length > 0, name)
+      t.not(description, 'Default Response', name)
+    }
+  const { paths } = document
+  const archive = paths['/api/games/{id}/deploys/{deployId}/archive']?.get?.responses[200]
+  t.same(archive?.content, { 'application/zip': { schema: { type: 'string', format: 'binary' } } })
+  t.same(Object.keys(paths['/auth/service/start']?.get?.responses ?? {}).slice(0, 1), ['302'])
+  const reference = await platform.stranger.get('/docs/api/blender')
+  t.match(reference.text, /<code>text\/x-python<\/code>/)
+})
+
 t.test('shared schemas are there once, and every reference leads to one', async (t) => {
   const platform = await startPlatform(t)
   const document: Document = (await platform.stranger.get('/openapi.json')).body

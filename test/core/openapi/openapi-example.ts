@@ -70,7 +70,7 @@ export const document = {
         ],
         responses: {
           200: {
-            description: 'Default Response',
+            description: 'OK.',
             content: {
               'application/json': {
                 schema: {
@@ -106,7 +106,7 @@ export const document = {
         },
         responses: {
           201: {
-            description: 'Default Response',
+            description: 'OK.',
             content: { 'application/json': { schema: { $ref: '#/components/schemas/Game' } } },
           },
           409: { description: 'The slug is taken.', content: { 'application/json': { schema: Failure } } },
@@ -118,7 +118,7 @@ export const document = {
         summary: 'Remove a game',
         security: [{ apiToken: ['games:write'] }],
         parameters: [gameId],
-        responses: { 204: { description: 'Default Response' }, 404: { description: 'Default Response' } },
+        responses: { 204: { description: 'OK.' }, 404: { description: 'OK.' } },
       },
       patch: {
         summary: 'Change a game',
@@ -154,7 +154,7 @@ export const document = {
         },
         responses: {
           200: {
-            description: 'Default Response',
+            description: 'OK.',
             content: {
               'application/json': {
                 schema: {
