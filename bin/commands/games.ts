@@ -7,6 +7,7 @@ import { configureActivity } from './games-activity.ts'
 import { configureBoards } from './games-boards.ts'
 import { configureDomains } from './games-domains.ts'
 import { configureDownload } from './games-download.ts'
+import { configureMedia } from './games-media.ts'
 import { configureMembers } from './games-members.ts'
 
 interface Fields {
@@ -147,6 +148,7 @@ Examples:
   configureActivity(games, installation, chosenGame)
   configureDownload(games, installation, chosenGame)
   configureMembers(games, installation, chosenGame)
+  configureMedia(games, installation, chosenGame)
   configureDomains(games, installation, chosenGame)
   configureBoards(games, installation, chosenGame)
 }

@@ -22,6 +22,8 @@ export interface Game {
   features?: Features
   visibility: 'public' | 'private'
   playable: boolean
+  coverUrl: string | null
+  media: Medium[]
   /** Set while the game waits for the approval of the platform, or was refused. */
   approval?: { state: 'waiting' | 'refused'; reason: string | null } | null
   liveDeployId: string | null
@@ -34,6 +36,15 @@ export interface Game {
   stats: { plays: number; signIns: number }
   createdAt: string
   updatedAt: string
+}
+
+/** A picture or video of a game. */
+export interface Medium {
+  id: string
+  url: string
+  kind: 'image' | 'video'
+  width: number
+  height: number
 }
 
 export interface CreatedGame extends Game {

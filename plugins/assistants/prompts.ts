@@ -45,7 +45,8 @@ deploy_files (pass basedOn). Then tell me how to try it with two browsers.`,
 
 It is static files with an index.html at the root, plain JavaScript modules, and nothing from other sites. It works with
 keyboard and touch. Make it with game_create, publish with deploy_files, set a leaderboard with boards_set if it has a
-score, and look up saves, scores and rooms with docs_search before you use them. Then give me its address.`,
+score, and look up saves, scores and rooms with docs_search before you use them. Then give me its address, and offer to make its cover: ai_generate with \`asset\` costs credits, and
+media_add sets the picture.`,
   },
 ]
 

@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream'
 import Type from 'typebox'
-import { InvalidRequest, NotFound } from '../../../core/errors.ts'
+import { NotFound } from '../../../core/errors.ts'
 import { VISIBLE_PATTERN } from '../../../core/visible-text.ts'
+import { fileOf } from '../file-bytes.ts'
 import { CALL_LIMIT } from '../message-size.ts'
-import { From, StoredFiles } from '../stored-files.ts'
+import { From } from '../stored-files.ts'
 import { defineTools } from '../tool.ts'
-import { decodeBase64 } from './deploys.ts'
 
 const Tag = Type.String({ pattern: '^[a-z0-9-]{1,30}$', advice: 'Use 1 to 30 of a-z, 0-9 and hyphens.' })
 
@@ -68,10 +68,7 @@ export const assetTools = defineTools([
       ),
     },
     call: async (call, { fileName, base64, from, ...fields }) => {
-      if ((base64 === undefined) === (from === undefined)) {
-        throw new InvalidRequest('Send the file either as `base64` or by `from`.')
-      }
-      const bytes = await (from ? new StoredFiles(call).read(from, 'from') : decodeBase64(base64, 'base64'))
+      const bytes = await fileOf(call, { base64, from })
       return call.app.assets.createFrom(call.playerId, fields, { name: fileName, body: Readable.from([bytes]) })
     },
   },

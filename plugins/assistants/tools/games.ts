@@ -1,5 +1,11 @@
+import { Readable } from 'node:stream'
 import Type from 'typebox'
+import { fileOf } from '../file-bytes.ts'
+import { CALL_LIMIT } from '../message-size.ts'
+import { From } from '../stored-files.ts'
 import { defineTools } from '../tool.ts'
+
+const GameId = Type.String({ maxLength: 63, description: "The game's id or slug." })
 
 export const gameTools = defineTools([
   {
@@ -56,6 +62,40 @@ export const gameTools = defineTools([
     game: ({ id }) => id,
     call: async ({ app, playerId }, { id, ...changes }) =>
       app.games.members.describeOne(playerId, await app.games.update(playerId, id, changes)),
+  },
+  {
+    name: 'media_add',
+    title: 'Add a picture or video to a game',
+    route: 'POST /api/games/:id/media',
+    description: `Adds a picture (PNG, JPEG, WebP, GIF; up to 10 MiB) or a video (MP4, WebM) to the page of a game, at most 12 in all. Its cover, on cards and previews of links, is the first picture, or the picture added with \`cover: true\`. game_get lists them under \`media\`. ${CALL_LIMIT}`,
+    effect: 'adds',
+    input: {
+      id: GameId,
+      base64: Type.Optional(Type.String({ description: 'The bytes of the file, or `from`.' })),
+      from: Type.Optional(From),
+      cover: Type.Optional(Type.Boolean({ description: 'Make it the cover; default false.' })),
+    },
+    game: ({ id }) => id,
+    call: async (call, { id, base64, from, cover = false }) => {
+      const { app, playerId } = call
+      const added = await app.games.media.add(playerId, id, Readable.from([await fileOf(call, { base64, from })]))
+      if (cover && added.kind === 'image') await app.games.update(playerId, id, { coverMediaId: added.id })
+      return added
+    },
+  },
+  {
+    name: 'media_remove',
+    title: 'Remove a picture or video of a game',
+    route: 'DELETE /api/games/:id/media/:mediaId',
+    description: 'Removes a picture or video from the page of a game. game_get lists them under `media`.',
+    effect: 'replaces',
+    confirm: ({ id, mediaId }) => `Remove the picture or video ${mediaId} from the game ${id}?`,
+    game: ({ id }) => id,
+    answers: 'any',
+    call: async ({ app, playerId }, { id, mediaId }) => {
+      await app.games.media.remove(playerId, id, mediaId)
+      return { removed: mediaId }
+    },
   },
   {
     name: 'game_analytics',
