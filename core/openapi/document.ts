@@ -1,4 +1,4 @@
-import type { RouteOptions } from 'fastify'
+import type { FastifySchema, RouteOptions } from 'fastify'
 import type { AuthRule } from '../http/auth.ts'
 import { authRequirementOf } from '../http/auth.ts'
 import type { Origin, Origins } from '../origins/origins.ts'
@@ -43,9 +43,14 @@ export function errorsOf(route: RouteOptions): Operation[typeof ERRORS] {
   const isLimited = (origin === 'portal' || origin === 'studio') && config?.rateLimit !== false
   const changes = !['GET', 'HEAD', 'OPTIONS'].includes(String(method))
   // A token that counts for nothing is refused where something changes.
-  const asksWho = required || (changes && kinds.length > 0)
+  const asksWho = required || (changes && kinds.length > 0) || isForSome(schema.security)
   const given: [status: number, isGiven: boolean][] = [
-    [400, Boolean(schema.body || schema.querystring || schema.params || url.includes(':') || config?.upload)],
+    [
+      400,
+      Boolean(
+        schema.body || schema.takes || schema.querystring || schema.params || url.includes(':') || config?.upload,
+      ),
+    ],
     [401, asksWho],
     [403, asksWho || Boolean(config?.sameOrigin)],
     [404, /[:*]/.test(url)],
@@ -55,6 +60,10 @@ export function errorsOf(route: RouteOptions): Operation[typeof ERRORS] {
   const form = route.errorHandler ? 'OAuthError' : 'Error'
   return { form, statuses: given.flatMap(([status, isGiven]) => (isGiven ? [status] : [])) }
 }
+
+/** Whether each rule of an operation's `security` names a credential. */
+const isForSome = (security: FastifySchema['security'] = []): boolean =>
+  security.length > 0 && security.every((rule) => Object.keys(rule).length > 0)
 
 /** What the collector writes where a route says nothing. */
 const UNDESCRIBED = 'Default Response'

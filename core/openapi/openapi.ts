@@ -9,6 +9,7 @@ import { renderPage } from '../pages/index.ts'
 import { type KeptDocument, keepDocument } from '../pages/kept-pages.ts'
 import { ERRORS, errorsOf, finishDocument, serverOf } from './document.ts'
 import { REFERENCE_PATH, renderReference, renderReferenceGroup } from './reference.ts'
+import { BINARY } from './route-schema.ts'
 
 const SCHEMES: Record<PrincipalKind, string> = {
   session: 'browserSession',
@@ -18,16 +19,16 @@ const SCHEMES: Record<PrincipalKind, string> = {
   'resource-token': 'oauthToken',
 }
 
-/** An answer that no schema checks, by its media types; none for an answer without a body. */
-export interface Unchecked {
-  what: string
-  types?: readonly string[]
-}
+/** A way to say who calls (OpenAPI 3.1, Security Scheme Object). */
+type Scheme = { description: string } & (
+  | { type: 'http'; scheme: 'bearer' }
+  | { type: 'apiKey'; in: 'cookie' | 'header'; name: string }
+)
 
 declare module 'fastify' {
-  interface FastifySchema {
-    /** What a route sends apart from its `response`, such as a file or a redirect, by status: for the document alone. */
-    sends?: Readonly<Record<number, Unchecked>>
+  interface FastifyInstance {
+    /** Further `securitySchemes` of the OpenAPI document, for the `security` of schemas. */
+    securitySchemes: Record<string, Scheme>
   }
 }
 
@@ -37,34 +38,36 @@ export async function collectOpenapi(
   { version, origins }: { version: string; origins: Origins },
 ): Promise<void> {
   const url = origins.portal
+  const securitySchemes: Record<string, Scheme> = {
+    apiToken: {
+      type: 'http',
+      scheme: 'bearer',
+      description: 'An API token (`svc_api_…`) or CLI token (`svc_cli_…`).',
+    },
+    oauthToken: { type: 'http', scheme: 'bearer', description: 'An OAuth 2.0 access token of a player.' },
+    browserSession: {
+      type: 'apiKey',
+      in: 'cookie',
+      name: cookieNamesAt(url, { http: 'session', https: '__Host-session' }).name,
+      description: 'The browser session of the portal.',
+    },
+  }
+  app.decorate('securitySchemes', securitySchemes)
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
       info: { title: 'Gameyard', version, license: { name: 'MIT' } },
       servers: [{ url }],
-      components: {
-        securitySchemes: {
-          apiToken: {
-            type: 'http',
-            scheme: 'bearer',
-            description: 'An API token (`svc_api_…`) or CLI token (`svc_cli_…`).',
-          },
-          oauthToken: { type: 'http', scheme: 'bearer', description: 'An OAuth 2.0 access token of a player.' },
-          browserSession: {
-            type: 'apiKey',
-            in: 'cookie',
-            name: cookieNamesAt(url, { http: 'session', https: '__Host-session' }).name,
-            description: 'The browser session of the portal.',
-          },
-        },
-      },
+      // The collector reads it when the document is made, so plugins may add to it.
+      components: { securitySchemes },
     },
     transform({ schema, url, route }) {
       const config = route.config
       const hidden = config?.page || route.method === 'HEAD' || schema?.hide
-      const security = config?.auth ? securityOf(config.auth) : []
-      const { sends, ...declared } = schema ?? {}
-      const sent = { ...declared, ...optional(schema, 'querystring'), ...optional(schema, 'body'), ...answers(schema) }
+      const security = schema?.security ?? (config?.auth ? securityOf(config.auth) : [])
+      const { sends, takes, ...declared } = schema ?? {}
+      const body = takes ? { body: takes } : optional(schema, 'body')
+      const sent = { ...declared, ...optional(schema, 'querystring'), ...body, ...answers(schema) }
       const server = serverOf((route.constraints as { origin?: Origin } | undefined)?.origin, origins)
       const described = { security, ...(server ? { servers: [server] } : {}), [ERRORS]: errorsOf(route) }
       return { schema: { ...sent, ...described, ...(hidden ? { hide: true } : {}) }, url }
@@ -94,8 +97,6 @@ function answers({ response, sends }: FastifySchema = {}): { response?: object }
   })
   return { response: { ...(response as object | undefined), ...Object.fromEntries(unchecked) } }
 }
-
-const BINARY = { type: 'string', format: 'binary' }
 
 interface ObjectSchema {
   required?: string[]

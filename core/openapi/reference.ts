@@ -255,7 +255,7 @@ function curl({ method, path, operation, server }: Entry, api: ApiDocument, reso
     if (type === 'application/json') {
       lines.push(`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(example, null, 2))}`)
     } else if (typeof example !== 'object') {
-      lines.push(`-H 'Content-Type: ${type}'`, '--data-binary @FILE')
+      lines.push(`-H 'Content-Type: ${type.replace('*/*', 'application/octet-stream')}'`, '--data-binary @FILE')
     } else {
       const option = type === 'multipart/form-data' ? '-F' : '--data-urlencode'
       for (const [name, value] of Object.entries(example ?? {})) lines.push(`${option} ${quoted(`${name}=${value}`)}`)

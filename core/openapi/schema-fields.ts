@@ -119,6 +119,7 @@ export function typeOf(schema: JsonSchema, resolve: Resolve, depth = 0): string 
     return item.includes(' ') ? `(${item})[]` : `${item}[]`
   }
   if (known.properties || known.allOf) return 'object'
+  if (known.format === 'binary') return 'bytes'
   return known.type ? [known.type].flat().join(' | ') : 'any'
 }
 
@@ -130,7 +131,7 @@ function limitsOf(schema: JsonSchema): string[] {
     return [high === undefined ? `at least ${low}${unit}` : `${low} to ${high}${unit}`]
   }
   return [
-    ...(format ? [format] : []),
+    ...(format && format !== 'binary' ? [format] : []),
     ...range(minLength, maxLength, ' characters'),
     ...range(minimum, maximum, ''),
     ...range(minItems, maxItems, ' items'),
@@ -159,5 +160,6 @@ export function exampleOf(schema: JsonSchema, resolve: Resolve, name = 'value', 
   if (type === 'boolean') return true
   if (type === 'object') return {}
   if (type === 'null') return null
+  if (known.format === 'binary') return '@FILE'
   return known.format === 'email' ? 'ada@example.com' : known.format === 'uri' ? 'https://example.com/' : `<${name}>`
 }

@@ -4,7 +4,7 @@ import { actFor, endScope } from '../../core/http/auth.ts'
 import { abortOnDisconnect } from '../../core/http/connections.ts'
 import type { Routes } from '../../core/http/routes.ts'
 import { InsufficientCredits } from '../billing/index.ts'
-import { refuseServiceWorker, serveScript } from '../game-edge/index.ts'
+import { OF_PLAYER, refuseServiceWorker, serveScript } from '../game-edge/index.ts'
 import { TooFewCredits } from './errors.ts'
 import { EVENT_STREAM, events } from './event-stream.ts'
 import { type AiLimits, type Generation, generationBytes, HostedGeneration, HostedRequest } from './schemas.ts'
@@ -61,6 +61,7 @@ export const gameRoutes =
           description:
             'Only for pages of the game itself, by the session of the game. 403 `ai_not_allowed` has `allowUrl`, the page on which the player allows it. 402 `daily_limit_reached` has `limit`, `used` and `resetsAt`.',
           tags: ['ai'],
+          security: OF_PLAYER,
           body: HostedRequest,
           response: { 200: HostedGeneration },
         },

@@ -10,6 +10,7 @@ import { drainBody } from '../../core/http/drain-body.ts'
 import { cacheControl } from '../../core/http/headers.ts'
 import { bodyWithText } from '../../core/http/limits/body-limits.ts'
 import type { Routes } from '../../core/http/routes.ts'
+import { BINARY } from '../../core/openapi/route-schema.ts'
 import type { Limits } from './limits.ts'
 import { manifestOf } from './manifest.ts'
 import {
@@ -23,6 +24,7 @@ import {
   ClipOf,
   DESCRIPTION_LENGTH,
   NewClip,
+  UploadFields,
 } from './schemas.ts'
 import { cors, PREFLIGHT } from './serving/headers.ts'
 import { viewerOf } from './serving/routes.ts'
@@ -33,6 +35,9 @@ import { titleOf } from './upload/title.ts'
 const constraints = { origin: 'studio' } as const
 // The portal's own pages call these routes with the browser session if Studio and portal share one origin.
 const writes = { auth: { scope: 'assets:write', accepts: TOKENS_AND_SESSION } } as const
+
+/** The form of an upload, for the document. */
+const FORM = { type: 'object', required: ['file'], properties: { file: BINARY, ...UploadFields.properties } }
 
 /** The API of assets: list, upload, read, change, publish, delete. */
 export const routes =
@@ -96,10 +101,10 @@ export const routes =
         onRequest: (request) => checkLength(request, limits),
         schema: {
           summary: 'Upload a file: a glTF binary, a picture, a sound, or a ZIP archive, which becomes a pack',
-          description:
-            'Fields of the form: `file`, `title`, `description`, `kind`, `visibility` (private by default), `license` (SPDX), `tags`, `gameId` (a game that you make, whose makers may read and change it).',
+          description: 'Private by default. `tags` are one field, separated by commas or spaces, or several.',
           tags: ['assets'],
           consumes: ['multipart/form-data'],
+          takes: FORM,
           response: { 201: Asset },
         },
       },

@@ -86,6 +86,7 @@ export const routes =
           summary: 'The Model Context Protocol, for coding assistants',
           description: 'Streamable HTTP without sessions: one JSON-RPC message a request. See the guide.',
           tags: ['assistants'],
+          takes: { type: 'object', description: 'A JSON-RPC message.' },
           sends: {
             200: {
               what: 'The answer, or messages that end with it.',

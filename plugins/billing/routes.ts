@@ -76,6 +76,7 @@ const webhook: Routes = async (app) => {
         description:
           'The header `payment-signature` or `stripe-signature` has the signature. The server handles each event once.',
         tags: ['credits'],
+        takes: { type: 'object', description: 'The event, in the form of the processor.' },
         response: { 200: Type.Object({ received: Type.Literal(true) }) },
       },
     },

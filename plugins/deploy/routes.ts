@@ -9,6 +9,7 @@ import { parseJsonInSlices } from '../../core/http/limits/json-slices.ts'
 import { PageQuery } from '../../core/http/pagination.ts'
 import type { Routes } from '../../core/http/routes.ts'
 import type { UploadRule } from '../../core/http/uploads.ts'
+import { BINARY } from '../../core/openapi/route-schema.ts'
 import { missingFiles, receiveBundle } from './bundle/receive-bundle.ts'
 import { BLOCK_BYTES, RECORD_BYTES } from './bundle/tar.ts'
 import {
@@ -255,6 +256,8 @@ const relay =
         constraints,
         schema: {
           summary: 'Upload a file to a signed URL of a deploy',
+          consumes: ['*/*'],
+          takes: BINARY,
           tags: ['deploys'],
           params: UploadParams,
           response: { 204: Type.Null() },
@@ -283,6 +286,8 @@ const relay =
         constraints,
         schema: {
           summary: 'Upload many files in a tar archive to the signed URL of a deploy; each is named by its SHA-256',
+          consumes: ['application/x-tar'],
+          takes: BINARY,
           tags: ['deploys'],
           params: DeployParams,
           response: { 204: Type.Null() },

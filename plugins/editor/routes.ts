@@ -5,6 +5,7 @@ import { formatBytes } from '../../core/format-bytes.ts'
 import { callerOf, TOKENS_AND_SESSION } from '../../core/http/auth.ts'
 import type { Routes } from '../../core/http/routes.ts'
 import { fileHead, replyWithFile } from '../../core/http/send-file.ts'
+import { BINARY } from '../../core/openapi/route-schema.ts'
 import { FinalizedDeploy } from '../deploy/index.ts'
 import { compare, isText } from './diff.ts'
 import type { Expectation } from './drafts.ts'
@@ -221,6 +222,8 @@ export const routes =
           bodyLimit: limits.draftFileBytes,
           schema: {
             summary: 'Write a file: the body is its content, of any media type',
+            consumes: ['*/*'],
+            takes: BINARY,
             description:
               '`If-Match: "<revision>"` writes it only if that is its revision (0 for a file of the base), `If-None-Match: *` only if there is none. Otherwise: 409 `draft_conflict` with `revision`, `updatedAt` and `updatedBy`.',
             tags,

@@ -13,11 +13,13 @@ import { certificateRoutes } from './on-demand-tls.ts'
 import { previewRoutes } from './preview-routes.ts'
 import { GameEdgeConfig } from './schemas.ts'
 import { frameWorkerRoute, scriptRoutes } from './scripts.ts'
+import { describeGameSession } from './sign-in/cookies.ts'
 import { signInRoutes } from './sign-in/routes.ts'
 
 export { refuseServiceWorker } from './edge.ts'
 export { signInRequired } from './errors.ts'
 export { serveScript } from './scripts.ts'
+export { MORE_TO_PLAYER, OF_PLAYER } from './sign-in/cookies.ts'
 export type { GameSession } from './sign-in/sessions.ts'
 
 declare module 'fastify' {
@@ -37,6 +39,7 @@ export default definePlugin(
   },
   async (app, config) => {
     app.decorate('edge', new Edge(app))
+    Object.assign(app.securitySchemes, describeGameSession(app.origins.game('my-game')))
     app.games.dashboard.integrations.push({
       title: 'Assets',
       order: 30,

@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import type { Routes } from '../../core/http/routes.ts'
-import { refuseServiceWorker, serveScript } from '../game-edge/index.ts'
+import { MORE_TO_PLAYER, OF_PLAYER, refuseServiceWorker, serveScript } from '../game-edge/index.ts'
 import { gameHere, writerHere } from './game-access.ts'
 import { GameScoresQuery, NewScore, ScoreList, SubmittedScore } from './schemas.ts'
 
@@ -22,6 +22,7 @@ export const gameRoutes: Routes = async (app) => {
       bodyLimit: BODY_BYTES,
       schema: {
         summary: 'Submit a score of the player who is signed in to the game',
+        security: OF_PLAYER,
         description: 'Only for pages of the game itself. 10 a minute for each player and board.',
         tags: ['scores'],
         params: Params,
@@ -44,6 +45,7 @@ export const gameRoutes: Routes = async (app) => {
       constraints,
       schema: {
         summary: 'The scores of a board, the best first',
+        security: MORE_TO_PLAYER,
         tags: ['scores'],
         params: Params,
         querystring: GameScoresQuery,

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { FastifyInstance } from 'fastify'
 import { type CookieNames, cookieNamesAt } from '../../../core/origins/cookies.ts'
 
 /** The inputs for a cookie's attributes: the game's address, and whether the request comes from a frame. */
@@ -57,6 +58,23 @@ export function gameCookie(origin: string, purpose: keyof typeof PURPOSES, suffi
 
 const PARTITIONED = 'SameSite=None; Secure; Partitioned'
 const PLAIN = 'SameSite=Lax'
+
+/** The name of the session of players in the OpenAPI document. */
+const GAME_SESSION = 'gameSession'
+/** The `security` of routes for the player who is signed in to the game. */
+export const OF_PLAYER = [{ [GAME_SESSION]: [] }]
+/** The `security` of routes that say more to that player. */
+export const MORE_TO_PLAYER = [{}, ...OF_PLAYER]
+
+/** Describes the session of players for the OpenAPI document. @param origin of a game */
+export const describeGameSession = (origin: string): FastifyInstance['securitySchemes'] => ({
+  [GAME_SESSION]: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: gameCookie(origin, 'session').name,
+    description: "The session of a player at a game's own address. `/auth/service/start` there begins it.",
+  },
+})
 
 /** Returns the attributes that this request's browser accepts (measured in Chromium). */
 const attributesFor = ({ secure, framed, loopback }: CookieSite): string =>

@@ -5,7 +5,7 @@ import type { Routes } from '../../../core/http/routes.ts'
 import { sendPage, signedOutPage } from '../pages.ts'
 import { GameSessionAnswer } from '../schemas.ts'
 import { installAnswers, shared } from './answers.ts'
-import { isFramed, saysNothing } from './cookies.ts'
+import { isFramed, MORE_TO_PLAYER, saysNothing } from './cookies.ts'
 import { SignInFlow, type Step } from './flow.ts'
 import { gamePath } from './game-path.ts'
 
@@ -65,7 +65,11 @@ export const signInRoutes: Routes = async (app) => {
     '/auth/service/session',
     {
       ...shared,
-      schema: { summary: 'The session of the player in this game', response: { 200: GameSessionAnswer } },
+      schema: {
+        summary: 'The session of the player in this game',
+        security: MORE_TO_PLAYER,
+        response: { 200: GameSessionAnswer },
+      },
     },
     async (request, reply) => {
       const session = await app.edge.sessionOf(request, await app.edge.signInGame(request))
@@ -88,6 +92,7 @@ export const signInRoutes: Routes = async (app) => {
     onRequest: refusePrefetch,
     schema: {
       summary: 'Sign the player out of this game',
+      security: MORE_TO_PLAYER,
       querystring: Type.Object({ returnTo: Text }),
       sends: {
         200: { what: 'The player is signed out: `{ "signedIn": false }`.', types: ['application/json'] },

@@ -7,6 +7,7 @@ import { callerOf, TOKENS_AND_SESSION } from '../../../core/http/auth.ts'
 import { cacheControl } from '../../../core/http/headers.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { fileHead, replyWithFile } from '../../../core/http/send-file.ts'
+import { BINARY } from '../../../core/openapi/route-schema.ts'
 import { BlobNotFound } from '../../../drivers/storage/interface.ts'
 import { pathOf } from '../record.ts'
 import { GameMedia, GameParams } from '../schemas.ts'
@@ -49,6 +50,7 @@ export const mediaRoutes: Routes = async (app) => {
         summary: 'Add a picture or video: PNG, JPEG, WebP, GIF (10 MiB), MP4, WebM (100 MiB), one file a request',
         tags: ['games'],
         consumes: ['multipart/form-data'],
+        takes: { type: 'object', required: ['file'], properties: { file: BINARY } },
         params: GameParams,
         response: { 201: GameMedia },
       },

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Routes } from '../../../core/http/routes.ts'
-import { refuseServiceWorker, serveScript } from '../../game-edge/index.ts'
+import { OF_PLAYER, refuseServiceWorker, serveScript } from '../../game-edge/index.ts'
 import type { SaveOwner } from '../save-rows.ts'
 import type { SaveLimits } from '../schemas.ts'
 import { saveRoutes } from './save-routes.ts'
@@ -16,6 +16,7 @@ export const gameRoutes =
           path: '/__service/saves',
           origin: 'game',
           config: { auth: 'none', quiet: true },
+          security: OF_PLAYER,
           identify: (request) => identify(app, request),
         },
         limits,

@@ -4,6 +4,7 @@ import type {
   FastifyInstance,
   FastifyReply,
   FastifyRequest,
+  FastifySchema,
   preHandlerHookHandler,
 } from 'fastify'
 import Type from 'typebox'
@@ -11,6 +12,7 @@ import { InvalidRequest, UnsupportedMediaType } from '../../../core/errors.ts'
 import { formatBytes } from '../../../core/format-bytes.ts'
 import { actFor, endScope } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
+import { BINARY } from '../../../core/openapi/route-schema.ts'
 import type { Origin } from '../../../core/origins/origins.ts'
 import { CONFLICT_HEADER, etagOf, isKnown, readConditions, VERSION_HEADER } from '../conditions.ts'
 import { SaveTooLarge } from '../errors.ts'
@@ -31,6 +33,8 @@ export interface SaveSite {
   path: string
   origin: Origin
   config: FastifyContextConfig
+  /** The `security` of the OpenAPI document, where `config` does not say it. */
+  security?: FastifySchema['security']
   /** Finds out whose saves a request is about. @throws when the caller may not use them */
   identify(request: FastifyRequest): Promise<SaveOwner>
 }
@@ -56,10 +60,10 @@ const HEADERS = {
 
 /** List, read, write, delete, and earlier versions: the same at each site. */
 export const saveRoutes =
-  ({ path, origin, config, identify }: SaveSite, limits: SaveLimits): Routes =>
+  ({ path, origin, config, identify, security }: SaveSite, limits: SaveLimits): Routes =>
   async (app) => {
     const constraints = { origin } as const
-    const tags = ['saves']
+    const described = { tags: ['saves'], ...(security ? { security } : {}) }
     app.decorateRequest('saveOwner', null)
     const date = httpDates()
     app.addHook('onRequest', (_request, reply, done) => {
@@ -90,7 +94,7 @@ export const saveRoutes =
       path,
       {
         ...options,
-        schema: { summary: 'The saves of the player in this game', tags, response: { 200: SaveList } },
+        schema: { summary: 'The saves of the player in this game', ...described, response: { 200: SaveList } },
       },
       async (request) => app.saves.list(ownerOf(request)),
     )
@@ -103,7 +107,7 @@ export const saveRoutes =
       ...options,
       schema: {
         summary: 'A save: the bytes as they came, with the version as entity tag',
-        tags,
+        ...described,
         params: SaveParams,
         sends: { 200: { what: 'The save, with its own media type.', types: ['*/*'] } },
       },
@@ -128,7 +132,7 @@ export const saveRoutes =
         ...options,
         schema: {
           summary: 'Delete a save; its versions can be restored for 30 days',
-          tags,
+          ...described,
           params: SaveParams,
           response: { 204: Type.Null() },
         },
@@ -146,7 +150,7 @@ export const saveRoutes =
         ...options,
         schema: {
           summary: 'The kept versions of a save, newest first',
-          tags,
+          ...described,
           params: SaveParams,
           response: { 200: VersionList },
         },
@@ -163,7 +167,7 @@ export const saveRoutes =
         ...options,
         schema: {
           summary: 'Make an earlier version the newest one',
-          tags,
+          ...described,
           params: SaveParams,
           body: Restoration,
           response: { 200: WrittenSave },
@@ -189,7 +193,9 @@ export const saveRoutes =
           bodyLimit: limits.saveBytes,
           schema: {
             summary: 'Write a save: the body is the value, of any media type',
-            tags,
+            consumes: ['*/*'],
+            takes: BINARY,
+            ...described,
             params: SaveParams,
             response: { 200: WrittenSave, 201: WrittenSave },
           },

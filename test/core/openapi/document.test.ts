@@ -90,6 +90,41 @@ t.test('each success says what it sends', async (t) => {
   t.match(reference.text, /<code>text\/x-python<\/code>/)
 })
 
+t.test('each upload says what it takes, and each route of a game whose session counts', async (t) => {
+  const platform = await startPlatform(t)
+  const document: Document = (await platform.stranger.get('/openapi.json')).body
+  const { paths } = document
+  for (const { method, url, upload, schema } of platform.app.routeTable.entries) {
+    const operation = paths[url.replace(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()]
+    if (upload && operation && !(schema as { hide?: boolean }).hide) t.ok(operation.requestBody, `${method} ${url}`)
+  }
+  t.match(paths['/api/assets']?.post?.requestBody, {
+    content: {
+      'multipart/form-data': {
+        schema: { required: ['file'], properties: { file: { format: 'binary' }, title: { type: 'string' } } },
+      },
+    },
+  })
+  t.match(paths['/api/saves/{key}']?.put?.requestBody, { content: { '*/*': { schema: { format: 'binary' } } } })
+  const [assets, saves] = [
+    await platform.stranger.get('/docs/api/assets'),
+    await platform.stranger.get('/docs/api/saves'),
+  ]
+  t.match(assets.text, /-F 'file=@FILE'/)
+  t.match(saves.text, /-H 'Content-Type: application\/octet-stream' \\\n {2}--data-binary @FILE/)
+  t.match(saves.text, /Callers<\/span> game session/)
+  const ofPlayer = [{ gameSession: [] }]
+  for (const { path, method, operation } of operationsOf(document).filter(({ path }) =>
+    path.startsWith('/__service/saves'),
+  )) {
+    t.same(operation.security, ofPlayer, `${method} ${path}`)
+    t.ok(operation.responses[401], `${method} ${path}: 401`)
+  }
+  t.same(paths['/__service/scores/{board}']?.get?.security, [{}, ...ofPlayer])
+  t.same(paths['/api/saves']?.get?.security, [{ oauthToken: [] }])
+  t.match(document.components.securitySchemes, { gameSession: { in: 'cookie', name: /^gameyard_game_/ } })
+})
+
 t.test('shared schemas are there once, and every reference leads to one', async (t) => {
   const platform = await startPlatform(t)
   const document: Document = (await platform.stranger.get('/openapi.json')).body
