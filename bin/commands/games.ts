@@ -4,6 +4,7 @@ import type { Terminal } from '../../clients/cli/terminal.ts'
 import { type Client, type ClientOptions, collect, positive, runClient, withClientOptions } from '../client.ts'
 import type { Installation } from '../installation.ts'
 import { configureActivity } from './games-activity.ts'
+import { configureAnalytics } from './games-analytics.ts'
 import { configureBoards } from './games-boards.ts'
 import { configureDomains } from './games-domains.ts'
 import { configureDownload } from './games-download.ts'
@@ -146,6 +147,7 @@ Examples:
   }
 
   configureActivity(games, installation, chosenGame)
+  configureAnalytics(games, installation, chosenGame)
   configureDownload(games, installation, chosenGame)
   configureMembers(games, installation, chosenGame)
   configureMedia(games, installation, chosenGame)

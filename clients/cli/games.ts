@@ -66,6 +66,23 @@ export interface ActivityEntry {
 export const listActivity = (api: Api, gameId: string, limit: number): Promise<ActivityEntry[]> =>
   api.all<ActivityEntry>(`/api/games/${encodeURIComponent(gameId)}/activity`, 'activity', { limit })
 
+/** What a game counts in a day. */
+export interface DayCounts {
+  plays: number
+  uniquePlayers: number
+  signIns: number
+  /** The most players in its rooms at a time. */
+  peakPlayers: number
+}
+
+/** Fetches the statistics of a game by day. @param range days in UTC; default: the last 30 */
+export const readAnalytics = (
+  api: Api,
+  gameId: string,
+  range: { from: string | undefined; to: string | undefined },
+): Promise<{ days: ({ date: string } & DayCounts)[]; totals: DayCounts }> =>
+  api.get(`/api/games/${encodeURIComponent(gameId)}/analytics`, { query: range })
+
 export const listGames = (api: Api, limit?: number): Promise<Game[]> =>
   api.all<Game>('/api/games', 'games', limit === undefined ? {} : { limit })
 
