@@ -38,7 +38,7 @@ export function configureFiles(assets: Command, installation: Installation): voi
     .addOption(new Option('--private', 'the same as --visibility private').conflicts(['visibility', 'public']))
     .option('--license <spdx>', 'such as CC0-1.0 or CC-BY-4.0')
     .option('--author <name>', 'who made it, if not you')
-    .option('--tag <tag>', 'a-z, 0-9 and hyphens; once for each', collect)
+    .option('--tag <tag>', 'letters, digits and hyphens; once for each', collect)
     .addOption(new Option('--lod <choice>', 'off: always serve the file as it is').choices(['auto', 'off']))
     .option('--repair', 'repair small faults of models; the answer says what was done')
     .option('--game <game>', 'a game that you make, whose makers may see and change it; slug or id')

@@ -160,7 +160,7 @@ const withFields = (command: Command, required: boolean): Command => {
   return command
     .addOption(text('--title <text>', 'its name, up to 120 characters'))
     .addOption(text('--description <text>', 'what it is'))
-    .option('--tag <tag>', 'a-z, 0-9 and hyphens; once for each', collect)
+    .option('--tag <tag>', 'letters, digits and hyphens; once for each', collect)
     .option('--home <address>', 'its address, when another server hosts it')
     .addOption(new Option('--visibility <who>', 'who sees it').choices(['public', 'private']))
     .option('--input <input>', 'touch, keyboard, mouse or gamepad; once for each; none: not stated', collect)

@@ -6,6 +6,7 @@ import { isUniqueViolation } from '../../core/data/database.ts'
 import { Suspensions } from '../../core/data/staff/suspensions.ts'
 import { Conflict, InvalidRequest, NotFound } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
+import { storedTags } from '../../core/tags.ts'
 import { visibleText } from '../../core/visible-text.ts'
 import { assertRoom } from '../../drivers/storage/interface.ts'
 import { ownerAndMakersOf, recordActivity } from '../games/index.ts'
@@ -203,7 +204,7 @@ export class Assets extends AssetStore {
     const { id, ownerId, gameId, now, fields, intake } = asset
     const source: AssetSource = fields.source ?? { kind: 'upload' }
     const title = visibleText(fields.title)
-    const tags = [...new Set(fields.tags ?? [])]
+    const tags = storedTags(fields.tags ?? [])
     const license = fields.license ? correctLicense(fields.license) : null
     const bytes = intake.files.reduce((sum, { size }) => sum + size, 0)
     const uploaded = source.kind === 'upload' ? bytes : 0

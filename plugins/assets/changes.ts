@@ -2,6 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import { type Actor, PROGRAM, recordAction } from '../../core/data/audit.ts'
 import { UnderReview } from '../../core/data/staff/suspensions.ts'
 import { Conflict, NotFound } from '../../core/errors.ts'
+import { storedTags } from '../../core/tags.ts'
 import { visibleText } from '../../core/visible-text.ts'
 import { recordActivity } from '../games/index.ts'
 import type { AssetStore, AssetsParts } from './asset-store.ts'
@@ -56,7 +57,7 @@ export class Changes {
         row.slug = slug
       }
       if (title !== undefined) row.title = visibleText(title)
-      if (tags) row.tags = [...new Set(tags)]
+      if (tags) row.tags = storedTags(tags)
       if (description !== undefined) row.description = description
       if (author !== undefined) row.author = author && visibleText(author)
       if (license !== undefined) row.license = license && correctLicense(license)

@@ -3,6 +3,7 @@ import type { Parameter } from '../../core/data/database.ts'
 import { tagOfTerm, termOfTag, termsOfQuery } from '../../core/data/search-terms.ts'
 import { type TagCount, TagCounts } from '../../core/data/tag-counts.ts'
 import { cutPage, inPages, mustBeCursor } from '../../core/http/pagination.ts'
+import { tagOf } from '../../core/tags.ts'
 import { type Loss, loss } from '../oauth-idp/index.ts'
 import { choicesOf, correctLicense, nameOfChoice } from './license.ts'
 import { type AssetReader, readAssets } from './read-assets.ts'
@@ -63,7 +64,7 @@ export class Library {
     }
     narrow('a.owner_id = ?', ownerId ?? undefined)
     narrow('a.game_id = ?', gameId ?? undefined)
-    for (const term of [...(q ? termsOfQuery(q) : []), ...(tag ? [termOfTag(tag)] : [])]) narrow(FOUND_BY, term)
+    for (const term of [...(q ? termsOfQuery(q) : []), ...(tag ? [termOfTag(tagOf(tag))] : [])]) narrow(FOUND_BY, term)
     if (license) {
       const names = choicesOf(correctLicense(license)).map(nameOfChoice)
       const places = names.map(() => '?').join(', ')

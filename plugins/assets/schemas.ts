@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { PageQuery, pageOf } from '../../core/http/pagination.ts'
+import { Tag, Tags } from '../../core/tags.ts'
 import { VISIBLE_PATTERN } from '../../core/visible-text.ts'
 
 export const KINDS = ['model', 'pack', 'image', 'audio', 'animation'] as const
@@ -57,8 +58,6 @@ const License = Type.String({
   advice: 'Use an SPDX identifier or expression, such as CC-BY-4.0.',
   description: 'An SPDX identifier or expression, such as CC0-1.0 or CC-BY-4.0.',
 })
-const Tag = Type.String({ pattern: '^[a-z0-9-]{1,30}$', advice: 'Use 1 to 30 of a-z, 0-9 and hyphens.' })
-const Tags = Type.Array(Tag, { maxItems: 10 })
 
 /** The id or slug of a game. */
 const GameName = Type.String({ minLength: 1, maxLength: 63 })
@@ -157,7 +156,7 @@ export const UploadFields = Type.Object(
     visibility: Type.Optional(Visibility),
     author: Type.Optional(Author),
     license: Type.Optional(Type.Union([License, Type.Literal('')])),
-    tags: Type.Optional(Type.Array(Tag, { maxItems: 10 })),
+    tags: Type.Optional(Tags),
     lod: Type.Optional(LodChoice),
     gameId: Type.Optional(GameName),
     repair: Type.Optional(

@@ -2,6 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Suspensions } from '../../core/data/staff/suspensions.ts'
 import { InvalidRequest, invalidField, NotFound } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
+import { storedTags } from '../../core/tags.ts'
 import { visibleText } from '../../core/visible-text.ts'
 import { callbacksBelow, redirectUriOf } from '../oauth-idp/index.ts'
 import { Activity } from './activity/activity.ts'
@@ -141,7 +142,7 @@ export class Games extends GameLookup {
     const id = newId('gam', createdAt)
     const title = visibleText(fields.title)
     const url = fields.url === undefined ? null : webAddress(fields.url)
-    const tags = [...new Set(fields.tags ?? [])]
+    const tags = storedTags(fields.tags ?? [])
     const features = featuresWith(null, fields.features ?? {})
     const oauth = await db.transaction(async (em) => {
       await quotas.admit(em, ownerId, 'gamesPerPlayer')
@@ -235,7 +236,7 @@ export class Games extends GameLookup {
       Object.assign(row, plain)
       if (title !== undefined) row.title = visibleText(title)
       if (visibility !== undefined) setVisibility(row, visibility)
-      if (plain.tags) row.tags = [...new Set(plain.tags)]
+      if (plain.tags) row.tags = storedTags(plain.tags)
       if (settings) row.settings = settingsWith(row.settings, settings, this)
       if (features) row.features = featuresWith(row.features ?? null, features)
       if (coverMediaId !== undefined) row.coverId = coverOf(row, coverMediaId)

@@ -1,5 +1,6 @@
 import Type, { type Static, type TObject } from 'typebox'
 import { PageQuery, pageOf } from '../../core/http/pagination.ts'
+import { Tags } from '../../core/tags.ts'
 import { VISIBLE_PATTERN } from '../../core/visible-text.ts'
 import { FeatureChanges, FeatureQuery, GameFeatures } from './features/schemas.ts'
 import { Person } from './members/schemas.ts'
@@ -22,9 +23,6 @@ const slugWith = (more: string) =>
   })
 const NewSlug = slugWith('Default: made from the title, with a number if another game has it.')
 const Slug = slugWith('The old one leads to the new one for 90 days.')
-const Tags = Type.Array(Type.String({ pattern: '^[a-z0-9-]{1,30}$', advice: 'Use 1 to 30 of a-z, 0-9 and hyphens.' }), {
-  maxItems: 10,
-})
 const Url = Type.String({ maxLength: 2000, description: 'Where the game lives, when it is not hosted here.' })
 
 const AuthWidget = Type.Union([Type.Literal('on'), Type.Literal('off')], {

@@ -19,7 +19,7 @@ interface Refused {
 const REFUSED: Record<string, Refused> = {
   '/games/:slug/deploys': { fields: { message: 'Kept', archive: 'no archive' }, says: /zip|archive/i },
   '/games/:slug/settings/media': { fields: { file: 'no picture' }, says: /PNG/ },
-  '/assets/new': { fields: { title: 'Kept', tags: 'two!', file: 'no model' }, says: /Use 1 to 30 of a-z/ },
+  '/assets/new': { fields: { title: 'Kept', tags: 'two!', file: 'no model' }, says: /Use 1 to 30 letters/ },
   '/settings/picture': { fields: { picture: 'no picture' }, says: /PNG/ },
   '/playground': { fields: { prompt: '', system: 'Kept' }, says: /Fill in this field/ },
   '/settings/ai/:gameId': { fields: { creditsPerDay: 'many' }, says: /number/ },

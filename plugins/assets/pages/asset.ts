@@ -183,7 +183,7 @@ const license = (id: string | null): Content =>
       : id
 
 const tagLinks = (tags: readonly string[]): Content =>
-  tags.map((tag, index) => html`${index > 0 && ', '}<a href=${`/assets?tag=${tag}`}>${tag}</a>`)
+  tags.map((tag, index) => html`${index > 0 && ', '}<a href=${`/assets?tag=${encodeURIComponent(tag)}`}>${tag}</a>`)
 
 const curation = (asset: AssetRecord): View => {
   const verb = asset.curated ? 'release' : 'curate'

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { Errors } from 'typebox/value'
-import { tagsIn } from '../../../core/http/forms/tags.ts'
 import { Confirm, Field, Form, html, PageHeader, Section, type View } from '../../../core/pages/index.ts'
+import { tagsIn } from '../../../core/tags.ts'
 import { type AssetRecord, pathOf } from '../record.ts'
 import { AssetChanges } from '../schemas.ts'
 import { AUTHOR_HINT, LICENSE_HINT, LICENSE_SUGGESTIONS } from './credits.ts'
@@ -28,7 +28,7 @@ const ADVICE: Record<keyof AssetForm, string> = {
   title: 'Give it a title of 1 to 120 characters.',
   slug: 'Use lower-case letters, digits and single hyphens.',
   description: 'Use at most 20,000 characters.',
-  tags: 'Use at most 10 tags, each of 1 to 30 of a to z, digits and hyphens.',
+  tags: 'Use at most 10 tags, each of 1 to 30 letters, digits and hyphens.',
   author: 'Use at most 200 characters.',
   license: 'Use an SPDX identifier or expression.',
   lod: 'Choose one of the two.',
@@ -92,7 +92,7 @@ export const editPage = (
     <${Field} label="Title" name="title" value=${form.title} required maxlength=${120} autocomplete="off" error=${problems.title} />
     <${Field} label="Description" name="description" type="textarea" rows=${4} value=${form.description} required=${false} maxlength=${20_000} error=${problems.description} />
     <${Field} label="Tags" name="tags" value=${form.tags} required=${false} autocomplete="off" error=${problems.tags}
-      hint="Up to ten, separated by commas: letters a to z, digits, hyphens." />
+      hint="Up to ten, separated by commas: letters, digits, hyphens." />
     <${Field} label="License" name="license" value=${form.license} required=${false} autocomplete="off" mono error=${problems.license}
       hint=${LICENSE_HINT} suggestions=${LICENSE_SUGGESTIONS} />
     <${Field} label="Author" name="author" value=${form.author} required=${false} maxlength=${200} autocomplete="off" error=${problems.author} hint=${AUTHOR_HINT} />

@@ -15,7 +15,7 @@ export const uploadPage = (games: readonly GameChoice[], gameId: string | undefi
     <div class="drop"><${Field} label="File" name="file" type="file" required accept=".glb,.gltf,.vrm,.zip,.png,.jpg,.jpeg,.webp,.gif,.hdr,.ktx2,.mp3,.ogg,.wav,.flac" /></div>
     <${Field} label="Title" name="title" required=${false} maxlength=${120} autocomplete="off" hint="The default is the name of the file." />
     <${Field} label="Description" name="description" type="textarea" rows=${3} required=${false} />
-    <${Field} label="Tags" name="tags" required=${false} autocomplete="off" hint="Up to ten, separated by commas: letters a to z, digits, hyphens." />
+    <${Field} label="Tags" name="tags" required=${false} autocomplete="off" hint="Up to ten, separated by commas: letters, digits, hyphens." />
     <${Field} label="License" name="license" required=${false} autocomplete="off" mono hint=${LICENSE_HINT} suggestions=${LICENSE_SUGGESTIONS} />
     <${Field} label="Author" name="author" required=${false} maxlength=${200} autocomplete="off" hint=${AUTHOR_HINT} />
     ${

@@ -1,8 +1,8 @@
 import { Ajv } from 'ajv'
 import type { FastifySchemaValidationError } from 'fastify'
 import { type ErrorDetail, InvalidRequest } from '../../../core/errors.ts'
-import { tagsIn } from '../../../core/http/forms/tags.ts'
 import { sentenceOf, validationDetails } from '../../../core/http/forms/validation-messages.ts'
+import { tagsIn } from '../../../core/tags.ts'
 import { UploadFields } from '../schemas.ts'
 
 let check: ReturnType<Ajv['compile']> | undefined

@@ -1,13 +1,12 @@
 import { Readable } from 'node:stream'
 import Type from 'typebox'
 import { NotFound } from '../../../core/errors.ts'
+import { Tags } from '../../../core/tags.ts'
 import { VISIBLE_PATTERN } from '../../../core/visible-text.ts'
 import { fileOf } from '../file-bytes.ts'
 import { CALL_LIMIT } from '../message-size.ts'
 import { From } from '../stored-files.ts'
 import { defineTools } from '../tool.ts'
-
-const Tag = Type.String({ pattern: '^[a-z0-9-]{1,30}$', advice: 'Use 1 to 30 of a-z, 0-9 and hyphens.' })
 
 export const assetTools = defineTools([
   {
@@ -62,7 +61,7 @@ export const assetTools = defineTools([
           description: 'Who made it, if not you.',
         }),
       ),
-      tags: Type.Optional(Type.Array(Tag, { maxItems: 10 })),
+      tags: Type.Optional(Tags),
       gameId: Type.Optional(
         Type.String({ minLength: 1, maxLength: 63, description: 'A game that you make, whose makers may change it.' }),
       ),

@@ -3,6 +3,7 @@ import type { Parameter } from '../../../core/data/database.ts'
 import { tagOfTerm, termOfTag, termsOfQuery } from '../../../core/data/search-terms.ts'
 import { type TagCount, TagCounts } from '../../../core/data/tag-counts.ts'
 import { cutPage, fitsColumn, mustBeCursor, OtherCursor, type PageQuery } from '../../../core/http/pagination.ts'
+import { tagOf } from '../../../core/tags.ts'
 import { type FeatureTerm, termsOfFilter } from '../features/features.ts'
 import { type GameReader, readGames } from '../read-games.ts'
 import type { CatalogQuery, Game } from '../schemas.ts'
@@ -95,7 +96,7 @@ export class Catalog {
     const [word, ...words] = (q ? termsOfQuery(q) : []).sort((a, b) => b.length - a.length).map(keyOfTerm)
     const candidates = [
       ...(word ? [word] : []),
-      ...(tag ? [keyOfTerm(termOfTag(tag))] : []),
+      ...(tag ? [keyOfTerm(termOfTag(tagOf(tag)))] : []),
       ...termsOfFilter(filter).map(keyOfFeature),
     ]
     const counts = await Promise.all(

@@ -1,7 +1,7 @@
 import { Errors } from 'typebox/value'
 import { InvalidRequest } from '../../../core/errors.ts'
-import { tagsIn } from '../../../core/http/forms/tags.ts'
 import { Choices, type Content, Field, html } from '../../../core/pages/index.ts'
+import { tagsIn } from '../../../core/tags.ts'
 import { NewGame } from '../schemas.ts'
 
 /** The steps from an idea to a published game. */
@@ -24,7 +24,7 @@ const ADVICE: Record<keyof GameForm, string> = {
   slug: SLUG_ADVICE,
   title: 'Give it a title of 1 to 120 characters.',
   description: 'Use at most 20,000 characters.',
-  tags: 'Use at most 10 tags, each of 1 to 30 of a to z, digits and hyphens.',
+  tags: 'Use at most 10 tags, each of 1 to 30 letters, digits and hyphens.',
   visibility: 'Choose one of the two.',
 }
 

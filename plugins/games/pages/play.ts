@@ -88,7 +88,7 @@ export function play(app: Pick<FastifyInstance, 'games' | 'origins' | 'site'>, p
           (game.stats.plays > 0 || game.tags.length > 0) &&
           html`<${Row}>
           ${game.stats.plays > 0 && html`<span class="soft">Played ${number.format(game.stats.plays)} ${game.stats.plays === 1 ? 'time' : 'times'}</span>`}
-          ${game.tags.map((tag) => html`<a class="chip info" href=${`/catalog?tag=${tag}`}>${tag}</a>`)}
+          ${game.tags.map((tag) => html`<a class="chip info" href=${`/catalog?tag=${encodeURIComponent(tag)}`}>${tag}</a>`)}
         <//>`
         }
         ${paragraphs(game.description)}

@@ -80,7 +80,7 @@ export const publicPages: Routes = async (app) => {
       title: catalogTitle(query),
       current: '/catalog',
       description: 'Every game that can be played here.',
-      share: { path: query.tag && !query.q ? `/catalog?tag=${query.tag}` : '/catalog' },
+      share: { path: query.tag && !query.q ? `/catalog?tag=${encodeURIComponent(query.tag)}` : '/catalog' },
       user: request.principal?.viewer,
       body: catalog({ ...page, tags, languages, query, facts: await cardFacts(app, page.games) }),
     })

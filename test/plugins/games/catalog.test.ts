@@ -49,6 +49,33 @@ t.test('the catalog lists public games, finds them and pages through them', asyn
   t.equal((await stranger.get('/api/catalog/games?limit=101')).status, 400)
 })
 
+t.test('tags are in any script, and in one form', async (t) => {
+  const platform = await startPlatform(t, { only })
+  const owner = await platform.signUp()
+  const program = await platform.program(owner)
+  const fields = { title: 'Tower', description: '', tags: ['パズル', 'RPG', 'Łódź'], url: 'https://tower.example' }
+  const made = await program.post('/api/games', fields)
+  t.match(made, { status: 201, body: { tags: ['パズル', 'rpg', 'lodz'] } })
+  const found = async (tag: string) =>
+    (await platform.stranger.get(`/api/catalog/games?tag=${encodeURIComponent(tag)}`)).body.games.length
+  for (const tag of ['パズル', 'ﾊﾟｽﾞﾙ', 'rpg', 'RPG', 'lodz', 'Łódź']) t.equal(await found(tag), 1, tag)
+  t.equal(await found('パス'), 0)
+  const path = `/games/${made.body.slug}`
+  t.match(await platform.stranger.get(path), { text: `href="/catalog?tag=${encodeURIComponent('パズル')}"` })
+  t.match(await platform.stranger.get(`/catalog?tag=${encodeURIComponent('パズル')}`), { status: 200, text: /Tower/ })
+  const form = { title: 'Tower', description: '', visibility: 'public' }
+  t.match(await owner.submit(`${path}/settings`, { ...form, tags: 'ガーデン、RPG' }), { status: 303 })
+  t.same((await program.get(`/api/games/${made.body.id}`)).body.tags, ['ガーデン', 'rpg'])
+  t.match(await owner.submit(`${path}/settings`, { ...form, tags: 'a&b' }), {
+    status: 400,
+    text: /letters, digits and hyphens/,
+  })
+  t.match(await program.patch(`/api/games/${made.body.id}`, { tags: ['fine', '½'] }), {
+    status: 400,
+    body: { error: { details: [{ path: 'tags.1' }] } },
+  })
+})
+
 t.test('a search below a tag says so, and leads to the search in all tags', async (t) => {
   const platform = await startPlatform(t, { only })
   const { app, stranger } = platform
