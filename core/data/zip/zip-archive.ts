@@ -7,7 +7,7 @@ import { type Entry, fromRandomAccessReaderPromise, type ZipFile } from 'yauzl'
 import { InvalidRequest, PayloadTooLarge } from '../../errors.ts'
 import { formatBytes } from '../../format-bytes.ts'
 import { pathProblem, printablePath } from '../file-path.ts'
-import { nameOf, TOP_FOLDER } from './zip-names.ts'
+import { declaredName, decoderOf, publishedPath, TOP_FOLDER } from './zip-names.ts'
 import { BlockReader } from './zip-reader.ts'
 
 /** A file in an archive. */
@@ -175,11 +175,18 @@ export class Archive {
     const entries: ArchivedFile[] = []
     const names = new Map<string, string>()
     try {
+      const listed: { entry: Entry; name: string | null }[] = []
       for await (const entry of this.#zip.eachEntry()) {
         await this.#giveTurn()
-        const { path, guessed } = nameOf(entry)
+        listed.push({ entry, name: declaredName(entry) })
+      }
+      const unknown = listed.filter(({ name }) => name === null).map(({ entry }) => entry.fileNameRaw)
+      const decode = await decoderOf(unknown)
+      for (const { entry, name } of listed) {
+        await this.#giveTurn()
+        const path = publishedPath(name ?? decode(entry.fileNameRaw))
         checkEntry(entry, path, isJunkFile(path))
-        entries.push({ path, size: entry.uncompressedSize, guessed, entry })
+        entries.push({ path, size: entry.uncompressedSize, guessed: name === null, entry })
         // Folders are not published, and some tools list them again for each file.
         if (path.endsWith('/')) continue
         const key = path.toLowerCase()

@@ -1,13 +1,6 @@
 import { crc32 } from 'node:zlib'
 import type { Entry } from 'yauzl'
 
-/** The name of an entry as it is published: composed, separated by `/`, without `.` segments. A folder ends with `/`. */
-export interface EntryName {
-  path: string
-  /** The archive does not say the encoding and the bytes are no UTF-8, so the path is a guess. */
-  guessed: boolean
-}
-
 /** The path of an entry for the folder that was packed, as tar writes one. */
 export const TOP_FOLDER = './'
 
@@ -19,14 +12,66 @@ const UNICODE_PATH_VERSION = 1
 const CP437 =
   'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u00a0'
 
-/**
- * Reads the name of an entry. Finder, and `zip` in a container, write UTF-8 without the flag that says so. PowerShell 5
- * separates folders by backslashes, and tar begins each path with `./`.
- */
-export function nameOf(entry: Pick<Entry, 'fileNameRaw' | 'extraFields'>): EntryName {
-  const text = unicodePathOf(entry) ?? utf8(entry.fileNameRaw)
-  return { path: normalized(text ?? cp437(entry.fileNameRaw)), guessed: text === null }
+/** Code pages of Windows in which whole words are beyond ASCII, by the name that their detection gives them. */
+const PAGES: Partial<Record<string, string>> = {
+  Shift_JIS: 'shift_jis',
+  GB18030: 'gb18030',
+  Big5: 'big5',
+  'EUC-KR': 'euc-kr',
 }
+/** The confidence, of 100, from which a detection counts. Names of Western languages are far below it. */
+const SURE = 80
+/** The bytes of names that are looked at: a few milliseconds of work. */
+const SAMPLE_BYTES = 4096
+
+/** Decodes names whose encoding the archive does not say. */
+export type DecodeName = (bytes: Uint8Array) => string
+
+/**
+ * Finds out in which code page names are that are no UTF-8. The compressed folders of Windows write that of the system,
+ * such as Shift-JIS in Japan.
+ *
+ * @param names of one archive
+ */
+export async function decoderOf(names: readonly Uint8Array[]): Promise<DecodeName> {
+  const sample = sampleOf(names)
+  if (sample.length === 0) return cp437
+  const { analyse } = await import('chardet')
+  const [best] = analyse(sample)
+  const page = best && best.confidence >= SURE ? PAGES[best.name] : undefined
+  if (page === undefined) return cp437
+  const decoder = new TextDecoder(page, { fatal: true })
+  const decode = (bytes: Uint8Array) => decoder.decode(bytes)
+  try {
+    names.forEach(decode)
+    return decode
+  } catch {
+    return cp437
+  }
+}
+
+/** Joins the different segments of names that are beyond ASCII, for a detection by frequent characters. */
+function sampleOf(names: readonly Uint8Array[]): Buffer {
+  const segments = new Set<string>()
+  let length = 0
+  for (const name of names) {
+    // None of these code pages has a slash within a character.
+    for (const segment of Buffer.from(name).toString('latin1').split('/')) {
+      if (!/[\x80-\xff]/.test(segment) || segments.has(segment)) continue
+      segments.add(segment)
+      length += segment.length + 1
+      if (length >= SAMPLE_BYTES) return Buffer.from([...segments].join('\n'), 'latin1').subarray(0, SAMPLE_BYTES)
+    }
+  }
+  return Buffer.from([...segments].join('\n'), 'latin1')
+}
+
+/**
+ * Returns the name of an entry where the archive says its encoding, or the bytes are UTF-8; otherwise null. Finder, and
+ * `zip` in a container, write UTF-8 without the flag that says so.
+ */
+export const declaredName = (entry: Pick<Entry, 'fileNameRaw' | 'extraFields'>): string | null =>
+  unicodePathOf(entry) ?? utf8(entry.fileNameRaw)
 
 /** Returns the path of the Unicode extra field, which counts only while it belongs to the name beside it. */
 function unicodePathOf({ fileNameRaw, extraFields }: Pick<Entry, 'fileNameRaw' | 'extraFields'>): string | null {
@@ -37,18 +82,24 @@ function unicodePathOf({ fileNameRaw, extraFields }: Pick<Entry, 'fileNameRaw' |
   return null
 }
 
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
 function utf8(bytes: Uint8Array): string | null {
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    return UTF8.decode(bytes)
   } catch {
     return null
   }
 }
 
-const cp437 = (bytes: Uint8Array): string =>
+const cp437: DecodeName = (bytes) =>
   Array.from(bytes, (byte) => (byte < 0x80 ? String.fromCharCode(byte) : CP437[byte - 0x80])).join('')
 
-function normalized(name: string): string {
+/**
+ * Returns the path of an entry as it is published: composed, separated by `/`, without `.` segments. A folder ends with
+ * `/`. PowerShell 5 separates folders by backslashes, and tar begins each path with `./`.
+ */
+export function publishedPath(name: string): string {
   const segments = name.replaceAll('\\', '/').normalize('NFC').split('/')
   if (segments.at(-1) === '.') segments.push('')
   const path = segments.filter((segment) => segment !== '.').join('/')

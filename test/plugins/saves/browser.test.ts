@@ -141,6 +141,8 @@ t.test('a database that the browser has closed is opened again', { timeout: time
   const opened = await device(t, world)
   if (!opened) return
   const { page, context } = opened
+  // Without a connection only a player whom the server has named can be known.
+  t.equal(await page.evaluate(() => saves.get('a')), undefined)
   await page.evaluate(
     () => new Promise((resolve) => Object.assign(indexedDB.deleteDatabase('service-saves'), { onsuccess: resolve })),
   )

@@ -35,6 +35,53 @@ t.test('an archive of too many entries is refused by the number at its end, befo
   }
 })
 
+/** Writes text in a code page of Windows, of which Node knows the other direction only. */
+function encode(text: string, page: string): Buffer {
+  const decoder = new TextDecoder(page)
+  const known = new Map<string, number[]>()
+  for (let lead = 0x81; lead < 0xff; lead++)
+    for (let trail = 0x40; trail < 0xff; trail++) {
+      const character = decoder.decode(Uint8Array.of(lead, trail))
+      if (!known.has(character)) known.set(character, [lead, trail])
+    }
+  return Buffer.from(
+    [...text].flatMap((letter) => (letter < '\x80' ? letter.charCodeAt(0) : (known.get(letter) ?? []))),
+  )
+}
+
+t.test('names in the code page of a Windows without UTF-8 are read in it', async (t) => {
+  const archives: Record<string, string[]> = {
+    shift_jis: ['index.html', 'audio/戦闘.ogg', 'audio/村の音楽.ogg', 'img/タイトル画面.png', 'img/主人公_能力表.png'],
+    gb18030: ['index.html', '音乐/地图一.ogg', '立绘/主角_微笑.png', '背景/学校天台.jpg'],
+    big5: ['index.html', '音樂/地圖一.ogg', '背景/學校天台.jpg'],
+  }
+  for (const [page, names] of Object.entries(archives)) {
+    const entries = names.map((name) => ({ name: encode(name, page), flags: 0, bytes: name }))
+    const found = await (await opened(t, zip(entries))).files({ most: 100, isJunkFile })
+    t.same(
+      found.map(({ path }) => path),
+      names,
+      page,
+    )
+    t.same(
+      found.map(({ guessed }) => guessed),
+      names.map((name) => name !== 'index.html'),
+      `${page}: they are guesses all the same`,
+    )
+  }
+  const western = ['Größe.txt', 'Tür.txt', 'Übung.txt', 'Wüste.txt']
+  const bytes: Record<string, number> = { ö: 0x94, ß: 0xe1, ü: 0x81, Ü: 0x9a }
+  const dos = (name: string) => Buffer.from([...name].map((letter) => bytes[letter] ?? letter.charCodeAt(0)))
+  const found = await (await opened(t, zip(western.map((name) => ({ name: dos(name), flags: 0 }))))).files({
+    most: 100,
+    isJunkFile,
+  })
+  t.same(
+    found.map(({ path }) => path),
+    western,
+  )
+})
+
 t.test('a directory of many blocks is read whole, and every file behind it', async (t) => {
   const long = 'folder/'.repeat(20)
   const files = Object.fromEntries(Array.from({ length: MANY }, (_, i) => [`${long}${i}.txt`, `the file ${i}`]))
