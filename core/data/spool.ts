@@ -10,6 +10,14 @@ import { isLeftBehind, OWN_PREFIX } from './sharing/process-files.ts'
 
 export const UploadCut = defineError('invalid_request', 400, 'The upload was cut off.')
 
+/**
+ * Throws the error of the file of a form. That of a form which ends in the middle of the file has no code: it comes from
+ * the parser.
+ */
+export function throwCut(error: unknown): never {
+  throw (error as { code?: string }).code ? error : new UploadCut().with({ cause: error })
+}
+
 /** Holds files on the disk for a request: uploads while they are examined, copies while they are sent. */
 export class Spool {
   readonly #folder: string

@@ -12,6 +12,33 @@ import { build } from '../plugins/deploy/build.ts'
 
 const CHANGES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
+t.test('a form that is none is refused by every route that takes files', async (t) => {
+  const platform = await startPlatform(t)
+  const player = await platform.signUp()
+  const game = await platform.game(player)
+  const paths = [
+    '/api/assets',
+    '/assets/new',
+    `/api/games/${game.id}/media`,
+    `/games/${game.slug}/settings/media`,
+    `/games/${game.slug}/deploys`,
+    '/settings/picture',
+  ]
+  for (const path of paths)
+    for (const [type, body] of [
+      ['multipart/form-data', '{"file":""}'],
+      ['multipart/form-data; boundary=', 'x'],
+      ['multipart/form-data; boundary=x', 'no part'],
+      [
+        'multipart/form-data; boundary=x',
+        '--x\r\ncontent-disposition: form-data; name="file"; filename="a.png"\r\n\r\ncut',
+      ],
+    ] as const) {
+      const { status } = await player.request('POST', path, Buffer.from(body), { headers: { 'content-type': type } })
+      t.equal(status, 400, `${path}: ${type} ${JSON.stringify(body)}`)
+    }
+})
+
 t.test('no route waits long for a body that drips, whoever sends it', async (t) => {
   const platform = await startPlatform(t, {
     listen: true,

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { type Spool, UploadCut } from '../../../core/data/spool.ts'
+import { type Spool, throwCut, UploadCut } from '../../../core/data/spool.ts'
 import { InvalidRequest, PayloadTooLarge } from '../../../core/errors.ts'
 import { formatBytes } from '../../../core/format-bytes.ts'
 import { assertRoom } from '../../../drivers/storage/interface.ts'
@@ -52,7 +52,7 @@ export async function receive<Result>(
       body.once('limit', () =>
         body.destroy(new PayloadTooLarge(`An asset has at most ${formatBytes(limits.assetBytes)}.`)),
       )
-      file = { path: await spool.take(body).catch(asCut), name: filename }
+      file = { path: await spool.take(body).catch(throwCut), name: filename }
     }
     if (!file) throw new InvalidRequest('There is no file in this form.')
     return await work(fieldsOf(texts), file)
@@ -63,11 +63,6 @@ export async function receive<Result>(
   } finally {
     if (file) await spool.remove(file.path)
   }
-}
-
-/** The library's error for a form that ends in the middle of a file has no code. */
-function asCut(error: unknown): never {
-  throw (error as { code?: string }).code ? error : new UploadCut().with({ cause: error })
 }
 
 /** Errors of the library concern the form, so the sender is at fault. */

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import multipart, { type MultipartFields } from '@fastify/multipart'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { Spool, UploadCut } from '../../../core/data/spool.ts'
+import { Spool, throwCut, UploadCut } from '../../../core/data/spool.ts'
 import { InvalidRequest, isPlatformError, PayloadTooLarge } from '../../../core/errors.ts'
 import { formatBytes } from '../../../core/format-bytes.ts'
 import { callerOf } from '../../../core/http/auth.ts'
@@ -53,7 +53,7 @@ export const zipRoutes =
       request.raw.once('close', () => {
         if (!request.raw.complete) part.file.destroy(new UploadCut())
       })
-      const file = await spool.take(part.file)
+      const file = await spool.take(part.file).catch(throwCut)
       let endTurn: (() => void) | undefined
       try {
         // The stream ends at the limit like a complete file.

@@ -35,7 +35,9 @@ export const mediaRoutes: Routes = async (app) => {
 
   const receive = async (request: FastifyRequest, gameId: string) => {
     if (!request.isMultipart()) throw new InvalidRequest('Send multipart/form-data with one file.')
-    const part = await request.file()
+    const part = await request.file().catch((error) => {
+      throw new InvalidRequest('The form did not arrive completely.').with({ cause: error })
+    })
     if (!part) throw new InvalidRequest('There is no file in this form.')
     return app.games.media.add(callerOf(request).playerId, gameId, part.file)
   }
