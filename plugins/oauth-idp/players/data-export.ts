@@ -22,21 +22,26 @@ const ELEMENTS_AT_ONCE = 200
 export class DataExport {
   /** The exporters, by their name in the file. Plugins add theirs. */
   readonly exporters = new Map<string, Exporter>()
-  readonly #underWay = new Set<string>()
+  /** Functions that end the exports of players. */
+  readonly #underWay = new Map<string, () => void>()
 
   /**
-   * Begins an export. A player has one at a time on each node, until the stream closes.
+   * Begins an export. A player has one at a time on each node, until everything is read or the stream closes.
    *
    * @throws ExportUnderWay
    */
   begin(playerId: string, exportedAt: Date): Readable {
     if (this.#underWay.has(playerId)) throw new ExportUnderWay()
-    this.#underWay.add(playerId)
-    const text = Readable.from(this.#write(playerId, exportedAt), { objectMode: false })
-    return text.once('close', () => this.#underWay.delete(playerId))
+    const end = () => {
+      // The next one may have begun.
+      if (this.#underWay.get(playerId) === end) this.#underWay.delete(playerId)
+    }
+    this.#underWay.set(playerId, end)
+    const text = Readable.from(this.#write(playerId, exportedAt, end), { objectMode: false })
+    return text.once('close', end)
   }
 
-  async *#write(playerId: string, exportedAt: Date): AsyncGenerator<string> {
+  async *#write(playerId: string, exportedAt: Date, end: () => void): AsyncGenerator<string> {
     yield `{"exportedAt":${JSON.stringify(exportedAt)}`
     for (const [name, exporter] of this.exporters) {
       yield `,\n${JSON.stringify(name)}:`
@@ -44,6 +49,8 @@ export class DataExport {
       if (Symbol.asyncIterator in part) yield* textOfParts(part)
       else yield* textOf(await part)
     }
+    // Whoever reads the last line may ask for another one at once, before the stream has closed.
+    end()
     yield '}\n'
   }
 }
