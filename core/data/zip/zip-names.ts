@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
 import type { Entry } from 'yauzl'
 
@@ -23,6 +24,8 @@ const PAGES: Partial<Record<string, string>> = {
 const SURE = 80
 /** The bytes of names that are looked at: a few milliseconds of work. */
 const SAMPLE_BYTES = 4096
+/** The names that are read in one turn of the event loop. */
+const NAMES_AT_ONCE = 500
 
 /** Decodes names whose encoding the archive does not say. */
 export type DecodeName = (bytes: Uint8Array) => string
@@ -34,7 +37,7 @@ export type DecodeName = (bytes: Uint8Array) => string
  * @param names of one archive
  */
 export async function decoderOf(names: readonly Uint8Array[]): Promise<DecodeName> {
-  const sample = sampleOf(names)
+  const sample = await sampleOf(names)
   if (sample.length === 0) return cp437
   const { analyse } = await import('chardet')
   const [best] = analyse(sample)
@@ -43,7 +46,7 @@ export async function decoderOf(names: readonly Uint8Array[]): Promise<DecodeNam
   const decoder = new TextDecoder(page, { fatal: true })
   const decode = (bytes: Uint8Array) => decoder.decode(bytes)
   try {
-    names.forEach(decode)
+    for await (const name of inTurns(names)) decode(name)
     return decode
   } catch {
     return cp437
@@ -51,19 +54,27 @@ export async function decoderOf(names: readonly Uint8Array[]): Promise<DecodeNam
 }
 
 /** Joins the different segments of names that are beyond ASCII, for a detection by frequent characters. */
-function sampleOf(names: readonly Uint8Array[]): Buffer {
+async function sampleOf(names: readonly Uint8Array[]): Promise<Buffer> {
   const segments = new Set<string>()
   let length = 0
-  for (const name of names) {
+  for await (const name of inTurns(names)) {
     // None of these code pages has a slash within a character.
     for (const segment of Buffer.from(name).toString('latin1').split('/')) {
       if (!/[\x80-\xff]/.test(segment) || segments.has(segment)) continue
       segments.add(segment)
       length += segment.length + 1
-      if (length >= SAMPLE_BYTES) return Buffer.from([...segments].join('\n'), 'latin1').subarray(0, SAMPLE_BYTES)
     }
+    if (length >= SAMPLE_BYTES) break
   }
-  return Buffer.from([...segments].join('\n'), 'latin1')
+  return Buffer.from([...segments].join('\n'), 'latin1').subarray(0, SAMPLE_BYTES)
+}
+
+/** Lets whatever else waits have its turn after some names, of which an archive may have tens of thousands. */
+async function* inTurns(names: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < names.length; at += NAMES_AT_ONCE) {
+    if (at > 0) await nextTurn()
+    yield* names.slice(at, at + NAMES_AT_ONCE)
+  }
 }
 
 /**
