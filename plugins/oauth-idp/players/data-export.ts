@@ -49,7 +49,7 @@ export class DataExport {
       if (Symbol.asyncIterator in part) yield* textOfParts(part)
       else yield* textOf(await part)
     }
-    // Whoever reads the last line may ask for another one at once, before the stream has closed.
+    // The reader of the last line may ask for another one at once, before the stream has closed.
     end()
     yield '}\n'
   }
