@@ -52,6 +52,7 @@ const UPLOADS: Record<string, string[]> = {
   'POST /games/:slug/settings/media': ['jpeg of scans', 'gif of frames'],
   'POST /games/:slug/deploys': [
     'zip of small files',
+    'zip of foreign names',
     'zip of deep folders',
     'zip of ignore patterns',
     'zip of zeros',

@@ -49,7 +49,7 @@ export async function decoderOf(names: readonly Uint8Array[]): Promise<DecodeNam
   const decoder = new TextDecoder(page, { fatal: true })
   const decode = (bytes: Uint8Array) => decoder.decode(bytes)
   try {
-    for await (const name of inTurns(names)) decode(name)
+    await eachInTurns(names, (name) => void decode(name))
     return decode
   } catch {
     return cp437
@@ -60,23 +60,23 @@ export async function decoderOf(names: readonly Uint8Array[]): Promise<DecodeNam
 async function sampleOf(names: readonly Uint8Array[]): Promise<Buffer> {
   const segments = new Set<string>()
   let length = 0
-  for await (const name of inTurns(names)) {
+  await eachInTurns(names, (name) => {
+    if (length >= SAMPLE_BYTES) return
     // None of these code pages has a slash within a character.
     for (const segment of Buffer.from(name).toString('latin1').split('/')) {
       if (!/[\x80-\xff]/.test(segment) || segments.has(segment)) continue
       segments.add(segment)
       length += segment.length + 1
     }
-    if (length >= SAMPLE_BYTES) break
-  }
+  })
   return Buffer.from([...segments].join('\n'), 'latin1').subarray(0, SAMPLE_BYTES)
 }
 
-/** Lets whatever else waits have its turn after some names, of which an archive may have tens of thousands. */
-async function* inTurns(names: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+/** Visits names, and lets whatever else waits have its turn: an archive may have tens of thousands. */
+async function eachInTurns(names: readonly Uint8Array[], visit: (name: Uint8Array) => void): Promise<void> {
   for (let at = 0; at < names.length; at += NAMES_AT_ONCE) {
     if (at > 0) await nextTurn()
-    yield* names.slice(at, at + NAMES_AT_ONCE)
+    names.slice(at, at + NAMES_AT_ONCE).forEach(visit)
   }
 }
 

@@ -294,8 +294,17 @@ const glb = (json: string) => {
   return Buffer.concat([head, text])
 }
 
-const many = (count: number, of: (at: number) => [name: string, bytes: string | Buffer]) =>
-  zip(Array.from({ length: count }, (_, at) => of(at)).map(([name, bytes]) => ({ name, bytes })))
+const many = (count: number, of: (at: number) => [name: string | Buffer, bytes: string | Buffer], flags?: number) =>
+  zip(
+    Array.from({ length: count }, (_, at) => of(at)).map(([name, bytes]) => ({
+      name,
+      bytes,
+      ...(flags === undefined ? {} : { flags }),
+    })),
+  )
+
+/** A word of Katakana in Shift-JIS. */
+const katakana = (at: number) => Buffer.from([0, 1, 2, 3].flatMap((place) => [0x83, 0x41 + ((at >> (place * 4)) % 60)]))
 
 interface UploadedFile {
   name: string
@@ -325,6 +334,15 @@ export const UPLOADS: Record<string, () => UploadedFile> = {
     name: 'x.zip',
     type: 'application/zip',
     bytes: many(20_000, (at) => [at === 0 ? 'index.html' : `f/${at}.txt`, `${at}`]),
+  }),
+  'zip of foreign names': () => ({
+    name: 'x.zip',
+    type: 'application/zip',
+    bytes: many(
+      20_000,
+      (at) => [at === 0 ? 'index.html' : Buffer.concat([katakana(at), Buffer.from(`${at}.txt`)]), `${at}`],
+      0,
+    ),
   }),
   'zip of deep folders': () => ({
     name: 'x.zip',
