@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import { type Game, NotBasedOnLive } from '../games/index.ts'
 import { announcementOf, type Manifest } from './manifest/manifests.ts'
@@ -39,6 +40,29 @@ interface Deploying {
   readonly unresumable: { run<Result>(work: (deployId: string) => Promise<Result>): Promise<Result> }
 }
 
+/** The bytes that are read in one turn of the event loop: a millisecond or two. */
+const TURN_BYTES = 1024 * 1024
+
+/** Computes the digests of files, and lets whatever else waits have its turn. */
+async function* digested(files: ReadonlyMap<string, Buffer>) {
+  let left = TURN_BYTES
+  for (const [path, content] of files) {
+    const hash = createHash('sha256')
+    for (const slice of slicesOf(content)) {
+      hash.update(slice)
+      left -= slice.length
+      if (left > 0) continue
+      await nextTurn()
+      left = TURN_BYTES
+    }
+    yield { path, content, sha256: hash.digest('hex') }
+  }
+}
+
+function* slicesOf(content: Buffer): Generator<Buffer> {
+  for (let at = 0; at < content.length; at += TURN_BYTES) yield content.subarray(at, at + TURN_BYTES)
+}
+
 /** @see Deploys.publish */
 export async function publishFiles(
   games: { mustMake(playerId: string, idOrSlug: string): Promise<Game> },
@@ -62,8 +86,7 @@ export async function publishFiles(
     }
   }
   const bytes = new Map<string, Buffer>()
-  for (const [path, content] of build.files) {
-    const sha256 = createHash('sha256').update(content).digest('hex')
+  for await (const { path, content, sha256 } of digested(build.files)) {
     bytes.set(sha256, content)
     listed.set(path, { path, sha256, size: content.length })
   }
@@ -82,7 +105,7 @@ export async function publishFiles(
       const content = bytes.get(sha256)
       // A file of the live build belongs to the owner, so it is not among the missing ones.
       if (!content) throw new NotFound('file in the live build')
-      await deploys.uploads.store(deployId, { sha256, size }, Readable.from([content]))
+      await deploys.uploads.store(deployId, { sha256, size }, Readable.from(slicesOf(content)))
     }
     // Another publication may have gone live since the live build was read, and its changes must not be lost.
     const expects = !preview && (!build.whole || build.basedOn !== undefined)

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import Type from 'typebox'
 import { InvalidRequest, NotFound } from '../../../core/errors.ts'
 import { decodeBase64, encodeText } from '../file-bytes.ts'
@@ -135,14 +136,22 @@ export const deployTools = defineTools([
 
 type FileArgument = string | { base64: string } | { from: string }
 
+/** The bytes of small files that are decoded in one turn of the event loop. */
+const TURN_BYTES = 1024 * 1024
+
 /** Reads the files of a call. @throws InvalidRequest for what is no base64; what StoredFiles throws */
 async function bytesOf(call: ToolCall, files: Record<string, FileArgument>): Promise<Map<string, Buffer>> {
   const stored = new StoredFiles(call)
   const bytes = new Map<string, Buffer>()
+  let left = TURN_BYTES
   for (const [path, content] of Object.entries(files)) {
     if (typeof content === 'string') bytes.set(path, await encodeText(content))
     else if ('from' in content) bytes.set(path, await stored.read(content.from, `files.${path}`))
     else bytes.set(path, await decodeBase64(content.base64, `files.${path}`))
+    left -= bytes.get(path)?.length ?? 0
+    if (left > 0) continue
+    await nextTurn()
+    left = TURN_BYTES
   }
   return bytes
 }
