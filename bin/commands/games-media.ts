@@ -110,6 +110,7 @@ async function add(client: Client, game: Game, files: string[], isCover: boolean
   }
   const cover = isCover ? (added.find(({ kind }) => kind === 'image')?.id ?? null) : null
   if (cover !== null) await api.patch(`/api/games/${game.id}`, { coverMediaId: cover })
+  if (isCover && cover === null) terminal.note('None of these is a picture, so the cover stays as it is.')
   terminal.result({ media: added, coverMediaId: cover }, () =>
     added.map(({ id, url }) => `Added ${id}${id === cover ? ', the cover' : ''}: ${url}`).join('\n'),
   )

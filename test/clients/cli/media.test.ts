@@ -1,5 +1,5 @@
 // `gameyard games media`: the pictures and videos of a game.
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { png } from '../../plugins/games/pictures.ts'
@@ -22,6 +22,10 @@ t.test('pictures are added, one is the cover, and they are removed', async (t) =
   t.match(await json('games', 'media', 'list', ...of), { media: [first, second], coverUrl: first.url })
   const cover = await gameyard('games', 'media', 'add', 'cover.png', '--cover', ...of)
   t.match(cover, { code: 0, stdout: /^Added med_\w+, the cover: http/ })
+  writeFileSync(join(cwd, 'clip.webm'), readFileSync(join(import.meta.dirname, '../../fixtures/media/clip.webm')))
+  const clip = await gameyard('games', 'media', 'add', 'clip.webm', '--cover', ...of)
+  t.match(clip, { code: 0, stderr: /None of these is a picture/, stdout: /^Added med_\w+: http/ })
+  await gameyard('games', 'media', 'remove', /med_\w+/.exec(clip.stdout)?.[0] ?? '', ...of)
   t.match(await gameyard('games', 'media', 'list', ...of), { stdout: /image +64 × 8 +cover +http/ })
   t.match(await gameyard('games', 'media', 'cover', second.id, ...of), {
     stdout: `The cover of Castle is ${second.url} now.\n`,
