@@ -126,7 +126,7 @@ export class Generations {
     { prompt, ...about }: AboutPicture & { prompt: string },
   ): Promise<Asset> {
     const { b64Json, contentType } = result as Picture
-    const title = about.title ?? (visibleText(prompt).slice(0, TITLE_LENGTH).trim() || 'Picture')
+    const title = about.title ?? (shortened(visibleText(prompt)) || 'Picture')
     const fields = {
       description: prompt,
       ...about,
@@ -318,6 +318,9 @@ export class Generations {
     throw invalidField('gameId', 'must be the id or slug of a game that you make')
   }
 }
+
+/** Cuts a prompt for a title between characters, of which an emoji is two for `slice`. */
+const shortened = (prompt: string): string => [...prompt].slice(0, TITLE_LENGTH).join('').trim()
 
 /** @throws every other error */
 function asUnknown(error: unknown): null {

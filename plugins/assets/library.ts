@@ -16,7 +16,7 @@ const FOUND_BY = 'a.id in (select t.asset_id from asset_terms t where t.term = ?
 const MOST_FILES = 5000
 
 /** The number of licenses that the library lists. */
-const LICENSES = 8
+const MOST_LICENSES = 8
 
 /** Selects what anybody may see. */
 const SHOWN = "a.visibility = 'public' and a.suspended_at is null"
@@ -177,7 +177,9 @@ export class Library {
     for (const { license, assets } of rows)
       for (const choice of choicesOf(license)) counts.set(choice, (counts.get(choice) ?? 0) + Number(assets))
     const listed = [...counts].map(([tag, count]) => ({ tag, count }))
-    return listed.sort((one, other) => other.count - one.count || (one.tag < other.tag ? -1 : 1)).slice(0, LICENSES)
+    return listed
+      .sort((one, other) => other.count - one.count || (one.tag < other.tag ? -1 : 1))
+      .slice(0, MOST_LICENSES)
   }
 
   async #shownOf(ids: readonly string[]): Promise<string[]> {

@@ -4,8 +4,8 @@ import { Confirm, Field, Form, html, PageHeader, Section, type View } from '../.
 import { tagsIn } from '../../../core/tags.ts'
 import { type AssetRecord, pathOf } from '../record.ts'
 import { AssetChanges } from '../schemas.ts'
-import { AUTHOR_HINT, LICENSE_HINT, LICENSE_SUGGESTIONS } from './credits.ts'
 import { GAME_HINT, type GameChoice } from './game-choice.ts'
+import { licenseFields } from './license-fields.ts'
 
 const text = Type.String()
 /** The fields of the form, all as text. */
@@ -93,9 +93,7 @@ export const editPage = (
     <${Field} label="Description" name="description" type="textarea" rows=${4} value=${form.description} required=${false} maxlength=${20_000} error=${problems.description} />
     <${Field} label="Tags" name="tags" value=${form.tags} required=${false} autocomplete="off" error=${problems.tags}
       hint="Up to ten, separated by commas: letters, digits, hyphens." />
-    <${Field} label="License" name="license" value=${form.license} required=${false} autocomplete="off" mono error=${problems.license}
-      hint=${LICENSE_HINT} suggestions=${LICENSE_SUGGESTIONS} />
-    <${Field} label="Author" name="author" value=${form.author} required=${false} maxlength=${200} autocomplete="off" error=${problems.author} hint=${AUTHOR_HINT} />
+    ${licenseFields(form, problems)}
     <${Field} label="Address" name="slug" value=${form.slug} required maxlength=${63} autocomplete="off" mono error=${problems.slug}
       hint="Links to the old address still work." />
     ${

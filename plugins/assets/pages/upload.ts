@@ -1,6 +1,6 @@
 import { Checkbox, Field, Form, html, PageHeader, type View } from '../../../core/pages/index.ts'
-import { AUTHOR_HINT, LICENSE_HINT, LICENSE_SUGGESTIONS } from './credits.ts'
 import { GAME_HINT, type GameChoice, NO_GAME } from './game-choice.ts'
+import { licenseFields } from './license-fields.ts'
 
 /**
  * The upload form.
@@ -16,8 +16,7 @@ export const uploadPage = (games: readonly GameChoice[], gameId: string | undefi
     <${Field} label="Title" name="title" required=${false} maxlength=${120} autocomplete="off" hint="The default is the name of the file." />
     <${Field} label="Description" name="description" type="textarea" rows=${3} required=${false} />
     <${Field} label="Tags" name="tags" required=${false} autocomplete="off" hint="Up to ten, separated by commas: letters, digits, hyphens." />
-    <${Field} label="License" name="license" required=${false} autocomplete="off" mono hint=${LICENSE_HINT} suggestions=${LICENSE_SUGGESTIONS} />
-    <${Field} label="Author" name="author" required=${false} maxlength=${200} autocomplete="off" hint=${AUTHOR_HINT} />
+    ${licenseFields()}
     ${
       games.length > 0 &&
       html`<${Field} label="Game" name="gameId" type="select" value=${gameId ?? ''} hint=${GAME_HINT} options=${[NO_GAME, ...games]} />`

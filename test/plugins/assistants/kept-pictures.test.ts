@@ -47,6 +47,10 @@ t.test('a generated picture becomes an asset, once for each generation', async (
     title: 'A paper boat on a pond.',
   })
 
+  await platform.app.assets.changes.remove(ada.id, untitled.json.asset.id)
+  const emoji = await call('ai_generate', { ...picture, prompt: `${'x'.repeat(79)}🚢🚢`, asset: {} })
+  t.equal((await call('asset_get', { id: emoji.json.asset.id })).json.title, `${'x'.repeat(79)}🚢`, 'no emoji is cut')
+
   t.test('what can be refused is refused before it is paid', async (t) => {
     const before = await available()
     t.match(await call('ai_generate', { type: 'text', prompt: 'Hi', asset: {} }), {
