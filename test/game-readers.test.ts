@@ -9,7 +9,7 @@ const root = resolve(import.meta.dirname, '..')
 /** The table of games, in SQL or by its entity. */
 const TABLE = /\b(?:from|join|update|into)\s+games\b|\bGameRow\b/
 /** The look-ups of `GameLookup` that know no viewer. */
-const LOOK_UP = /\bgames\s*\.\s*(?:get|byId|byIds|bySlug|byClient|movedFrom|evenDeleted)\(/
+const LOOK_UP = /\bgames\s*\.\s*(?:get|byId|byIds|bySlug|byClient|movedFrom|evenDeleted|byIdsEvenDeleted)\(/
 
 const VIEW = 'It is the view.'
 const OWNER = "It reads an owner's own games, for the owner."

@@ -73,6 +73,14 @@ export class AssetStore {
     return asset
   }
 
+  /** Reads assets from the database, for any viewer, without their files. @returns the existing ones by id */
+  async byIds(ids: readonly string[]): Promise<ReadonlyMap<string, AssetRecord>> {
+    if (ids.length === 0) return new Map()
+    const where = `a.id in (${ids.map(() => '?').join(', ')})`
+    const assets = await readAssets(this.#parts, { where, values: ids, limit: ids.length, files: false })
+    return new Map(assets.map((asset) => [asset.id, asset]))
+  }
+
   /**
    * Returns an asset of the player, or of a game that the player makes.
    *

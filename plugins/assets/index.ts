@@ -17,7 +17,7 @@ import { STORED_KIND, storedAssets } from './stored-bytes.ts'
 
 export { gameOf, gamesToChoose, NO_GAME } from './pages/game-choice.ts'
 export { modelStage, STAGE_SCRIPT, VIEWER_POLICY, type ViewerFiles, viewerFiles } from './pages/stage.ts'
-export { gameExtension } from './record.ts'
+export { type AssetRecord, gameExtension } from './record.ts'
 export type { Asset, NewAsset } from './schemas.ts'
 export { fastPathHandler as firstLookAtAssets } from './serving/fast-path.ts'
 export { cors, PREFLIGHT } from './serving/headers.ts'

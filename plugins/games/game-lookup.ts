@@ -162,10 +162,18 @@ export class GameLookup {
 
   /** Returns a game of an id, also one that is deleted and can be restored; null when there is none. For staff only. */
   async evenDeleted(id: string): Promise<(Game & { isDeleted: boolean }) | null> {
-    const query = { where: 'g.id = ?', order: 'g.id desc', values: [id], limit: 1 }
-    const [deleted] = await readGames(this.#parts, { ...query, deleted: true })
-    const game = deleted ?? (await this.byId(id))
-    return game && { ...game, isDeleted: deleted !== undefined }
+    return (await this.byIdsEvenDeleted([id])).get(id) ?? null
+  }
+
+  /** Does the same for several ids. @returns the existing games by id */
+  async byIdsEvenDeleted(ids: readonly string[]): Promise<ReadonlyMap<string, Game & { isDeleted: boolean }>> {
+    if (ids.length === 0) return new Map()
+    const where = `g.id in (${ids.map(() => '?').join(', ')})`
+    const query = { where, order: 'g.id desc', values: ids, limit: ids.length, deleted: true }
+    const [deleted, others] = await Promise.all([readGames(this.#parts, query), this.byIds(ids)])
+    const marked = (games: Game[], isDeleted: boolean) =>
+      games.map((game) => [game.id, { ...game, isDeleted }] as const)
+    return new Map([...marked(others, false), ...marked(deleted, true)])
   }
 
   /** Returns the game of an OAuth application, or null. */

@@ -51,11 +51,12 @@ export async function gamesOf(
   const { saves } = parts
   const before = mustBeCursor('gam', cursor) ?? null
   const { page, nextCursor } = cutPage(await readGames(parts.db, playerId, before, limit + 1), limit)
-  const games: GameSaves[] = []
-  for (const game of await namesOf(parts, playerId, idsOf(page))) {
-    const owner = { gameId: game.id, playerId }
-    games.push({ game, ...(await saves.list(owner)), deleted: await saves.deleted(owner) })
-  }
+  const ids = idsOf(page)
+  const [named, lists] = await Promise.all([namesOf(parts, playerId, ids), saves.listAll(playerId, ids)])
+  const games = named.flatMap((game) => {
+    const list = lists.get(game.id)
+    return list ? { game, ...list } : []
+  })
   return { games: games.sort((a, b) => a.game.title.localeCompare(b.game.title)), nextCursor }
 }
 

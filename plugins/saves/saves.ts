@@ -68,21 +68,36 @@ export class Saves {
        where game_id = ? and player_id = ? and deleted_at is null order by key`,
       [gameId, playerId],
     )
-    return {
-      saves: rows.map(infoOf),
-      usedBytes: rows.reduce((total, { size }) => total + size, 0),
-      limitBytes: await this.#games.bytesOf(gameId),
-    }
+    return listOf(rows, await this.#games.bytesOf(gameId))
   }
 
-  /** Lists the deleted saves whose versions can be restored, by key. `updatedAt` is the time of the deletion. */
-  async deleted({ gameId, playerId }: SaveOwner): Promise<SaveInfo[]> {
-    const rows = await this.#parts.db.query<{ key: string } & CurrentRow>(
-      `select key, version, size, content_type as "contentType", deleted_at as "updatedAt" from saves
-       where game_id = ? and player_id = ? and deleted_at is not null order by key`,
-      [gameId, playerId],
+  /**
+   * Lists the saves of a player in several games, by key.
+   *
+   * @returns by the id of the game; `deleted` are those whose versions can be restored, with the time of the deletion
+   */
+  async listAll(
+    playerId: string,
+    gameIds: readonly string[],
+  ): Promise<ReadonlyMap<string, SaveList & { deleted: SaveInfo[] }>> {
+    if (gameIds.length === 0) return new Map()
+    const rows = await this.#parts.db.query<{ gameId: string; key: string } & CurrentRow>(
+      `select game_id as "gameId", key, version, size, content_type as "contentType", updated_at as "updatedAt",
+         deleted_at as "deletedAt" from saves
+       where game_id in (${gameIds.map(() => '?').join(', ')}) and player_id = ? order by game_id, key`,
+      [...gameIds, playerId],
     )
-    return rows.map(infoOf)
+    const byGame = Map.groupBy(rows, ({ gameId }) => gameId)
+    const limits = await this.#games.byGame(gameIds)
+    return new Map(
+      gameIds.map((gameId) => {
+        const found = byGame.get(gameId) ?? []
+        const current = found.filter(({ deletedAt }) => deletedAt === null)
+        const deleted = found.flatMap((row) => (row.deletedAt === null ? [] : { ...row, updatedAt: row.deletedAt }))
+        const limitBytes = limits.get(gameId) as number
+        return [gameId, { ...listOf(current, limitBytes), deleted: deleted.map(infoOf) }]
+      }),
+    )
   }
 
   /** Finds a save without reading its value. @throws NoSuchSave */
@@ -360,6 +375,12 @@ const foundInfo = ({ version, size, contentType, updatedAt }: CurrentRow): Found
   size,
   contentType,
   updatedAt: new Date(updatedAt),
+})
+
+const listOf = (rows: readonly ({ key: string } & CurrentRow)[], limitBytes: number): SaveList => ({
+  saves: rows.map(infoOf),
+  usedBytes: rows.reduce((total, { size }) => total + size, 0),
+  limitBytes,
 })
 
 const infoOf = ({ key, version, size, contentType, updatedAt }: { key: string } & CurrentRow): SaveInfo => ({

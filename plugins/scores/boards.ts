@@ -31,6 +31,17 @@ export class Boards {
     return rows.map(toStored)
   }
 
+  /** Returns the first board of each of these games that has one, by the id of the game. */
+  async firstOf(gameIds: readonly string[]): Promise<ReadonlyMap<string, StoredBoard>> {
+    if (gameIds.length === 0) return new Map()
+    const rows = await this.#parts.db.query<PlainBoard>(
+      `select ${COLUMNS} from (select b.*, row_number() over (partition by game_id order by created_at, id) as place
+         from score_boards b where game_id in (${gameIds.map(() => '?').join(', ')})) boards where place = 1`,
+      gameIds,
+    )
+    return new Map(rows.map(toStored).map((board) => [board.gameId, board]))
+  }
+
   /** @throws BoardNotFound */
   async get(gameId: string, id: string): Promise<StoredBoard> {
     const sql = `select ${COLUMNS} from score_boards where game_id = ? and id = ?`

@@ -3,7 +3,7 @@ import type { Parameter } from '../../core/data/database.ts'
 import { fitsColumn, inPages, OtherCursor } from '../../core/http/pagination.ts'
 import { isId } from '../../core/ids.ts'
 import { ALL_TIME, beginOf, periodAt } from './periods.ts'
-import { LOWS, RANK, type Ranking, TOTAL } from './ranks/ranks.ts'
+import { GROUP, LOWS, RANK, type Ranking, TOTAL } from './ranks/ranks.ts'
 import { type StoredBoard, toPublicBoard } from './record.ts'
 import type { Entry, PeriodName, ScoreList } from './schemas.ts'
 import { fromUnits } from './units.ts'
@@ -64,6 +64,20 @@ export class ScoreLists {
       periodEndsAt: endOf(board, name, current)?.toISOString() ?? null,
       nextCursor: next ? writeCursor(next) : null,
     }
+  }
+
+  /** Returns the number of players on each of these boards, in its current period, by the key of the board. */
+  async totals(boards: readonly StoredBoard[]): Promise<ReadonlyMap<string, number>> {
+    if (boards.length === 0) return new Map()
+    const now = this.#parts.clock.now()
+    const rows = await this.#parts.db.query<{ board: string; total: number }>(
+      `select n.board, sum(n.entries) as total from score_nodes n
+       where n.level = ? and (n.board, n.period) in
+         (values ${boards.map(() => '(cast(? as varchar(12)), cast(? as integer))').join(', ')})
+       group by n.board`,
+      [GROUP, ...boards.flatMap(({ key, fields }) => [key, periodAt(fields.reset, now)])],
+    )
+    return new Map(rows.map(({ board, total }) => [board, Number(total)]))
   }
 
   /** Exports all entries of a player on all boards in pages. */

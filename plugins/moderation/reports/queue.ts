@@ -117,7 +117,8 @@ export class Queue {
   /** Returns a part of the queue with its targets; null for a target that was deleted. */
   async page(part: { limit: number; offset: number }): Promise<(Case & { target: Target | null })[]> {
     const cases = await readCases(this.#db, part)
-    return Promise.all(cases.map(async (each) => ({ ...each, target: await this.#targets.find(each) })))
+    const targets = await this.#targets.findAll(cases)
+    return cases.map((each) => ({ ...each, target: targets.get(each.id) ?? null }))
   }
 
   /** Returns the open reports about one target, or null. */

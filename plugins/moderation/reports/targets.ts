@@ -4,6 +4,7 @@ import type { Actor } from '../../../core/data/audit.ts'
 import type { SuspensionCause, Suspensions } from '../../../core/data/staff/suspensions.ts'
 import { NotFound } from '../../../core/errors.ts'
 import { isId } from '../../../core/ids.ts'
+import type { AssetRecord } from '../../assets/index.ts'
 import type { Game } from '../../games/index.ts'
 import type { TargetKind } from '../schemas.ts'
 
@@ -54,7 +55,8 @@ export class Targets {
     if (kind === 'asset') {
       const asset = await assets.find(id, viewerId)
       if (!asset) throw new NotFound('asset')
-      return this.#ofAsset(asset)
+      const [target] = await this.#ofAssets([asset])
+      return target as Target
     }
     const player = await identity.players.find(id)
     if (!player || player.disabled) throw new NotFound('player')
@@ -62,20 +64,25 @@ export class Targets {
   }
 
   /** Returns a target for the staff, also a deleted game that can be restored; null when it is gone for good. */
-  async find({ kind, id }: TargetRef): Promise<Target | null> {
+  async find(target: TargetRef): Promise<Target | null> {
+    return (await this.findAll([target])).get(target.id) ?? null
+  }
+
+  /** Does the same for several. @returns those that are not gone for good, by id */
+  async findAll(targets: readonly TargetRef[]): Promise<ReadonlyMap<string, Target>> {
     const { games, assets, identity } = this.#app
-    try {
-      if (kind === 'game') {
-        const game = await games.evenDeleted(id)
-        return game && this.#ofGame(game, game.isDeleted)
-      }
-      if (kind === 'asset') return await this.#ofAsset(await assets.get(id))
-    } catch (error) {
-      if (error instanceof NotFound) return null
-      throw error
-    }
-    const player = await identity.players.find(id)
-    return player && ofPlayer(player)
+    const idsOf = (kind: TargetKind) => targets.filter((target) => target.kind === kind).map(({ id }) => id)
+    const [gamesById, assetsById, players] = await Promise.all([
+      games.byIdsEvenDeleted(idsOf('game')),
+      assets.byIds(idsOf('asset')),
+      identity.players.byIds(idsOf('player')),
+    ])
+    const found = [
+      ...[...gamesById.values()].map((game) => this.#ofGame(game, game.isDeleted)),
+      ...(await this.#ofAssets([...assetsById.values()])),
+      ...[...players.values()].map(ofPlayer),
+    ]
+    return new Map(found.map((target) => [target.id, target]))
   }
 
   /** Suspends a game or asset in the caller's transaction. @returns a function that notifies every node */
@@ -126,26 +133,31 @@ export class Targets {
     }
   }
 
-  async #ofAsset(asset: Awaited<ReturnType<FastifyInstance['assets']['get']>>): Promise<Target> {
-    const game = asset.gameId === null ? null : await this.#app.games.byId(asset.gameId)
-    const page = `/assets/${asset.slug}`
-    const look =
-      asset.suspended || asset.visibility === 'private'
-        ? null
-        : asset.kind === 'audio'
-          ? { audio: `${page}/file` }
-          : { image: asset.kind === 'image' ? `${page}/file` : `${page}/thumbnail` }
-    return {
-      kind: 'asset',
-      id: asset.id,
-      title: asset.title,
-      ownerId: asset.ownerId,
-      makerIds: [asset.ownerId, ...(game ? [game.ownerId, ...game.makerIds] : [])],
-      page,
-      createdAt: asset.createdAt,
-      suspended: asset.suspended?.reason ?? null,
-      look,
-    }
+  /** Describes assets, in their order. */
+  async #ofAssets(assets: readonly AssetRecord[]): Promise<Target[]> {
+    const gameIds = new Set(assets.flatMap(({ gameId }) => gameId ?? []))
+    const games = new Map((await this.#app.games.byIds([...gameIds])).map((game) => [game.id, game]))
+    return assets.map((asset) => {
+      const game = asset.gameId === null ? undefined : games.get(asset.gameId)
+      const page = `/assets/${asset.slug}`
+      const look =
+        asset.suspended || asset.visibility === 'private'
+          ? null
+          : asset.kind === 'audio'
+            ? { audio: `${page}/file` }
+            : { image: asset.kind === 'image' ? `${page}/file` : `${page}/thumbnail` }
+      return {
+        kind: 'asset',
+        id: asset.id,
+        title: asset.title,
+        ownerId: asset.ownerId,
+        makerIds: [asset.ownerId, ...(game ? [game.ownerId, ...game.makerIds] : [])],
+        page,
+        createdAt: asset.createdAt,
+        suspended: asset.suspended?.reason ?? null,
+        look,
+      }
+    })
   }
 }
 

@@ -112,6 +112,13 @@ export class Players {
     return row && { ...this.describe(row), disabled: row.disabled, epoch: row.epoch }
   }
 
+  /** Returns these players, by id. */
+  async byIds(ids: readonly string[]): Promise<ReadonlyMap<string, Player>> {
+    if (ids.length === 0) return new Map()
+    const rows = await this.#context.db.em().find(PlayerRow, { id: { $in: [...ids] } })
+    return new Map(rows.map((row) => [row.id, this.describe(row)]))
+  }
+
   /** Returns the names of these players, by id. */
   async namesOf(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
     if (ids.length === 0) return new Map()

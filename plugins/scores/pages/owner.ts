@@ -53,9 +53,7 @@ export const ownerPages: Routes = async (app) => {
   app.get('/games/:slug/scores', { ...own, schema: { params: Slug, querystring: Done } }, async (request, reply) => {
     const game = await gameOf(request)
     const found = await boards.list(game.id)
-    const totals = await Promise.all(
-      found.map(async (board) => (await lists.page(board, { limit: 1, period: 'current', playerId: null })).total),
-    )
+    const totals = await lists.totals(found)
     const { done } = request.query
     return renderPage(reply, {
       title: `Scores of ${game.title}`,
@@ -64,7 +62,7 @@ export const ownerPages: Routes = async (app) => {
       body: boardsPage(
         app,
         game,
-        found.map((board, index) => ({ board, total: totals[index] ?? 0 })),
+        found.map((board) => ({ board, total: totals.get(board.key) ?? 0 })),
       ),
     })
   })

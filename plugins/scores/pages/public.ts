@@ -83,8 +83,9 @@ export async function boardsOfGames(
   { playerId, most }: { playerId: string | null; most: number },
 ): Promise<Content> {
   const cards: Content[] = []
+  const boards = await scores.boards.firstOf(games.map(({ gameId }) => gameId))
   for (const { gameId, slug, title } of games) {
-    const [board] = await scores.boards.list(gameId)
+    const board = boards.get(gameId)
     if (!board) continue
     const list = await scores.lists.page(board, { limit: ON_GAME_PAGE, period: 'current', playerId })
     const named = { ...list, board: { ...list.board, title: `${title}: ${list.board.title}` } }
