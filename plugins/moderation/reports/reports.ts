@@ -109,7 +109,7 @@ export class Reports {
   /** Returns the reports of a player, for their data export. */
   async *export(playerId: string): AsyncGenerator<Report[]> {
     const pages = inPages<ReportRow>((after, limit) => {
-      const where = { reporterId: playerId, ...(after && { id: { $lt: after.id } }) }
+      const where = { reporterKey: playerId, ...(after && { id: { $lt: after.id } }) }
       return this.#parts.db.em().find(ReportRow, where, { orderBy: { id: 'desc' }, limit })
     })
     for await (const rows of pages) yield rows.map(describe)
@@ -130,9 +130,9 @@ export class Reports {
    * somebody else stays, with its category only.
    */
   async forget(em: SqlEntityManager, playerId: string): Promise<void> {
-    await em.nativeDelete(ReportRow, { reporterId: playerId, state: { $ne: 'open' } })
+    await em.nativeDelete(ReportRow, { reporterKey: playerId, state: { $ne: 'open' } })
     const nobody = { reporterId: null, reporterKey: '', openKey: null, text: '' }
-    await em.nativeUpdate(ReportRow, { reporterId: playerId }, nobody)
+    await em.nativeUpdate(ReportRow, { reporterKey: playerId }, nobody)
     await em.nativeDelete(ReportRow, { ownerId: playerId })
     await em.nativeDelete(ReportDecision, { ownerId: playerId })
   }
