@@ -86,9 +86,9 @@ export default [
   },
   {
     name: 'a deleted game is not suspended',
-    in: 'plugins/moderation',
-    find: 'const game = await games.evenDeleted(id)',
-    replace: 'const game = await games.byId(id)',
+    in: 'plugins/games',
+    find: 'const [deleted, others] = await Promise.all([readGames(this.#parts, query), this.byIds(ids)])',
+    replace: 'const [deleted, others] = [[], await this.byIds(ids)]',
     tests: ['plugins/moderation/decisions'],
   },
   {
