@@ -44,6 +44,22 @@ Examples:
     .option('--manifest', 'show its manifest: every file with its address')
     .action((asset, options) => run(options, (client) => show(client, asset, options)))
 
+  withClientOptions(assets.command('attribution'))
+    .summary('print the lines that a game’s credits owe to assets')
+    .description(
+      'Prints a line for each asset, with its title, author, license and address: those of a game with --game, and any that are named.',
+    )
+    .argument('[assets...]', 'slugs or ids')
+    .option('--game <game>', 'all that belong to this game; slug or id')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  gameyard assets attribution --game my-game > public/credits.txt
+  gameyard assets attribution knight castle`,
+    )
+    .action((named, options) => run(options, (client) => attribution(client, named, options)))
+
   configureFiles(assets, installation)
 
   withClientOptions(assets.command('update'))
@@ -126,6 +142,27 @@ async function show(client: Client, asset: string, { manifest }: { manifest?: tr
   client.terminal.result(found, () =>
     manifest ? JSON.stringify(found, null, 2) : describe(client.terminal, found, formatBytes),
   )
+}
+
+async function attribution(client: Client, named: readonly string[], { game: gameId }: { game?: string }) {
+  const { terminal } = client
+  if (named.length === 0 && gameId === undefined) {
+    const { usageError } = await import('../../clients/cli/errors.ts')
+    throw usageError('Name assets, or a game.', 'Such as: gameyard assets attribution --game my-game')
+  }
+  const { api, origin } = await studio(client)
+  const query = { gameId }
+  const ofGame = gameId === undefined ? [] : await api.all<Asset>('/api/assets', 'assets', { origin, query })
+  const others: Asset[] = []
+  for (const asset of named) others.push(await api.get<Asset>(pathOf(asset), { origin }))
+  const byId = new Map([...ofGame, ...others].map((asset) => [asset.id, asset]))
+  const assets = [...byId.values()].map(({ slug, title, attribution }) => ({ slug, title, attribution }))
+  const unsaid = assets.flatMap(({ slug, attribution }) => (attribution === null ? [slug] : []))
+  terminal.result(
+    { assets },
+    () => assets.flatMap(({ attribution }) => attribution ?? []).join('\n') || 'There are none.',
+  )
+  if (unsaid.length > 0) terminal.note(`Neither license nor author is given: ${unsaid.join(', ')}`)
 }
 
 interface UpdateOptions extends ClientOptions {

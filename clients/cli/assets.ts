@@ -10,6 +10,7 @@ export interface Asset {
   gameId: string | null
   author: string | null
   license: string | null
+  attribution: string | null
   tags: string[]
   files: { path: string; size: number }[]
   variants: { source: { size: number; triangles: number | null }; lod?: { size: number; triangles: number | null } }
@@ -47,6 +48,7 @@ export function describe(terminal: Terminal, asset: Asset, formatBytes: (bytes: 
     ...(asset.gameId ? ([['Game', asset.gameId]] as [string, string][]) : []),
     ...(asset.author ? ([['Author', asset.author]] as [string, string][]) : []),
     ['License', asset.license ?? 'not said'],
+    ...(asset.attribution ? ([['Credit', asset.attribution]] as [string, string][]) : []),
     ['Source', shape(source)],
     ...(lod ? ([['LOD', shape(lod)]] as [string, string][]) : []),
     ...(asset.lodReason ? ([['LOD', LOD_REASONS[asset.lodReason] ?? 'none']] as [string, string][]) : []),

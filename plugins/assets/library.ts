@@ -101,14 +101,11 @@ export class Library {
     )
   }
 
-  /**
-   * Returns the assets of a game that name a license or an author, newest first, without their files.
-   *
-   * @param limit the most
-   */
-  credited(gameId: string, limit: number): Promise<AssetRecord[]> {
+  /** Returns the attributions of a game's assets, those of the newest first. @param limit the most */
+  async attributionsOf(gameId: string, limit: number): Promise<string[]> {
     const where = 'a.game_id = ? and (a.license is not null or a.author is not null)'
-    return readAssets(this.#parts, { where, values: [gameId], limit, files: false })
+    const assets = await readAssets(this.#parts, { where, values: [gameId], limit, files: false })
+    return assets.flatMap(({ attribution }) => attribution ?? [])
   }
 
   /** Counts the assets that go with an account, and those among them of games that others make as well. */

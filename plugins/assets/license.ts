@@ -1,4 +1,4 @@
-import type { AssetRecord } from './record.ts'
+import type { PlainAsset } from './record.ts'
 
 /** The licenses that makers of assets for games choose most, and what each asks of a game. */
 export const LICENSES: readonly { id: string; asks: string }[] = [
@@ -39,18 +39,17 @@ export const choicesOf = (license: string): string[] => (/[()]/.test(license) ? 
 export const nameOfChoice = (license: string): string => license.toLowerCase()
 
 /**
- * Returns the line that names an asset and its author in the credits of a game: title, author, license and address.
+ * Returns the line that names an asset in the credits of a game: title, author, license and address.
  *
- * @param ownerName who uploaded it; null when the account was deleted
- * @param page the address of its page
+ * @param asset `owner_name` is that of the player who uploaded it; null when the account was deleted
+ * @param page the address of its page; null where nobody else may see it
  * @returns null for an asset without license and author
  */
-export function creditOf(
-  { title, author, license }: Pick<AssetRecord, 'title' | 'author' | 'license'>,
-  ownerName: string | null,
-  page: string,
+export function attributionOf(
+  { title, author, license, owner_name }: Pick<PlainAsset, 'title' | 'author' | 'license' | 'owner_name'>,
+  page: string | null,
 ): string | null {
   if (license === null && author === null) return null
-  const by = author ?? ownerName
+  const by = author ?? owner_name
   return [`“${title}”${by === null ? '' : ` by ${by}`}`, license, page].filter(Boolean).join(', ')
 }

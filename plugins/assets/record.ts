@@ -1,4 +1,5 @@
 import type { Origins } from '../../core/origins/origins.ts'
+import { attributionOf } from './license.ts'
 import type { Asset, AssetSource, Kind, LodChoice, LodReason, Visibility } from './schemas.ts'
 
 /** A file of an asset in the form that its row stores. */
@@ -17,12 +18,15 @@ export interface StoredFile {
 export const COLUMNS = `a.id, a.owner_id, a.game_id, a.slug, a.title, a.description, a.kind, a.visibility, a.curated, a.author,
   a.license, a.tags, a.files, a.size, a.triangles, a.rigged, a.humanoid, a.animations, a.lod_sha256, a.lod_size,
   a.lod_triangles, a.lod_reason, a.lod_choice, a.prepared_by, a.thumbnail_sha256, a.source_kind, a.source_job_id,
-  a.suspended_at, a.suspension_reason, a.appeal, a.created_at, a.updated_at`
+  a.suspended_at, a.suspension_reason, a.appeal, a.created_at, a.updated_at,
+  (select p.name from players p where p.id = a.owner_id) as owner_name`
 
 /** A row in the form of `app.db.query`: times in ms, booleans as 0 and 1, JSON as text. */
 export interface PlainAsset {
   id: string
   owner_id: string
+  /** Null when the account was deleted. */
+  owner_name: string | null
   game_id: string | null
   slug: string
   title: string
@@ -83,6 +87,7 @@ export function toRecord(row: PlainAsset, origins: Origins): AssetRecord {
     curated: Boolean(row.curated),
     author: row.author,
     license: row.license,
+    attribution: attributionOf(row, row.visibility === 'public' ? `${origins.portal}${pathOf(row)}` : null),
     tags: JSON.parse(row.tags) as string[],
     ownerId: row.owner_id,
     gameId: row.game_id,

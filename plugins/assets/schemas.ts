@@ -90,6 +90,9 @@ export const Asset = Type.Object(
     curated: Type.Boolean({ description: 'Chosen by an administrator: its files never change or go.' }),
     author: Type.Union([Type.String(), Type.Null()], { description: 'Who made it, if that is not its owner.' }),
     license: Nullable(Type.String()),
+    attribution: Type.Union([Type.String(), Type.Null()], {
+      description: 'Its line in the credits of a game. Null where neither license nor author is given.',
+    }),
     tags: Type.Array(Type.String()),
     ownerId: Type.String(),
     gameId: Type.Union([Type.String(), Type.Null()], {

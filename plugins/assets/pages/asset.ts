@@ -21,7 +21,6 @@ import {
   type View,
 } from '../../../core/pages/index.ts'
 import { type Applied, PRESET_NAMES } from '../clips.ts'
-import { creditOf } from '../license.ts'
 import { clipPath, packFileUrl } from '../manifest.ts'
 import { type AssetRecord, gameExtension, pathOf } from '../record.ts'
 import type { LodReason } from '../schemas.ts'
@@ -64,7 +63,6 @@ export function assetPage(
     ${asset.suspended && html`<${Chip} tone="error">suspended<//>`}
     ${asset.rigged && html`<${Chip}>rigged<//>`}`
   const extension = gameExtension(asset)
-  const credit = creditOf(asset, ownerName, `${app.origins.portal}${path}`)
   const rows = [
     { name: 'As uploaded', variant: 'source', ...source },
     ...(lod ? [{ name: 'Lighter', variant: 'lod', ...lod }] : []),
@@ -106,9 +104,9 @@ export function assetPage(
                 },
               ]),
           { term: 'At other pages', detail: html`<${CopyValue} label="Hot-link" value=${asset.fileUrl} />` },
-          ...(credit === null
+          ...(asset.attribution === null
             ? []
-            : [{ term: 'In your credits', detail: html`<${CopyValue} label="Credit" value=${credit} />` }]),
+            : [{ term: 'In your credits', detail: html`<${CopyValue} label="Credit" value=${asset.attribution} />` }]),
           { term: 'Id', detail: html`<${CopyValue} label="Id" value=${asset.id} />` },
         ]} />
         ${isModel && html`<${CodeBlock} title="three.js" code=${snippet(asset)} />`}

@@ -15,14 +15,13 @@ import {
   type View,
 } from '../../../core/pages/index.ts'
 import { dashboardHeader, type Game } from '../../games/index.ts'
-import { creditOf } from '../license.ts'
-import { type AssetRecord, pathOf } from '../record.ts'
+import type { AssetRecord } from '../record.ts'
 import { AssetQuery } from '../schemas.ts'
 import { assetCard } from './library.ts'
 
 const PER_PAGE = 24
 /** The most assets in the text of the credits. */
-const MOST_CREDITS = 500
+const MOST_ATTRIBUTIONS = 500
 
 /** Returns the path of the page with the assets of a game. */
 export const assetsOf = ({ slug }: Pick<Game, 'slug'>): string => `/games/${slug}/assets`
@@ -44,13 +43,12 @@ export const gamePages: Routes = async (app) => {
       const game = await app.games.mustMake(playerId, request.params.slug)
       const query = { ...request.query, limit: PER_PAGE }
       const page = await app.assets.library.page(query, null, { files: false, gameId: game.id })
-      const credited = await app.assets.library.credited(game.id, MOST_CREDITS)
-      const named = [...page.assets, ...credited].map(({ ownerId }) => ownerId)
-      const owners = await app.identity.players.namesOf([...new Set(named)])
+      const attributions = await app.assets.library.attributionsOf(game.id, MOST_ATTRIBUTIONS)
+      const owners = await app.identity.players.namesOf([...new Set(page.assets.map(({ ownerId }) => ownerId))])
       return renderPage(reply, {
         title: `Assets of ${game.title}`,
         user: viewer,
-        body: gameAssets(app, game, { ...page, owners, credited, cursor: request.query.cursor }),
+        body: gameAssets(app, game, { ...page, owners, attributions, cursor: request.query.cursor }),
       })
     },
   )
@@ -60,22 +58,17 @@ interface GameAssets {
   assets: AssetRecord[]
   nextCursor: string | null
   owners: ReadonlyMap<string, string>
-  /** Those with a license or an author. */
-  credited: AssetRecord[]
+  attributions: string[]
   cursor: string | undefined
 }
 
 function gameAssets(
   app: FastifyInstance,
   game: Game,
-  { assets, nextCursor, owners, credited, cursor }: GameAssets,
+  { assets, nextCursor, owners, attributions, cursor }: GameAssets,
 ): View {
   const path = assetsOf(game)
   const upload = `/assets/new?game=${game.slug}`
-  const credits = credited.flatMap((asset) => {
-    const credit = creditOf(asset, owners.get(asset.ownerId) ?? null, `${app.origins.portal}${pathOf(asset)}`)
-    return credit === null ? [] : [credit]
-  })
   const isEmpty = assets.length === 0 && !cursor
   return html`
     ${dashboardHeader(app, game, path, isEmpty ? undefined : html`<${Button} kind="act" href=${upload}>Upload<//>`)}
@@ -88,5 +81,5 @@ function gameAssets(
           <${Grid}>${assets.map((asset) => assetCard(asset, owners.get(asset.ownerId)))}<//><//>`
     }
     <${Pagination} label="Assets" next=${nextCursor && `${path}?cursor=${nextCursor}`} first=${cursor && path} />
-    ${credits.length > 0 && html`<${Section} title="Credits" description="For the game’s own page of credits. An asset with neither license nor author is not named here."><${CodeBlock} title="Text" code=${credits.join('\n')} /><//>`}`
+    ${attributions.length > 0 && html`<${Section} title="Credits" description="For the game’s own page of credits. An asset with neither license nor author is not named here."><${CodeBlock} title="Text" code=${attributions.join('\n')} /><//>`}`
 }

@@ -1,6 +1,6 @@
 // Assets by license: identifiers are corrected, found, counted, and named in credits.
 import t, { type Test } from 'tap'
-import { choicesOf, correctLicense, creditOf, LICENSES } from '../../../plugins/assets/license.ts'
+import { attributionOf, choicesOf, correctLicense, LICENSES } from '../../../plugins/assets/license.ts'
 import { authorMigration } from '../../../plugins/assets/migrations/2026_11_29_author.ts'
 import { type Client, type PlatformOptions, startPlatform } from '../../kit/platform.ts'
 import { needsPostgres, startPostgres } from '../../kit/postgres.ts'
@@ -36,13 +36,14 @@ t.test('what people write for a license becomes an SPDX expression', (t) => {
   t.end()
 })
 
-t.test('a credit names title, author, license and page', (t) => {
-  const sea = { title: 'Sea', author: null, license: 'CC-BY-4.0' }
-  t.equal(creditOf(sea, 'Ada', 'https://x.test/assets/sea'), '“Sea” by Ada, CC-BY-4.0, https://x.test/assets/sea')
-  t.equal(creditOf({ ...sea, author: 'Kit' }, 'Ada', 'https://x.test'), '“Sea” by Kit, CC-BY-4.0, https://x.test')
-  t.equal(creditOf(sea, null, 'https://x.test'), '“Sea”, CC-BY-4.0, https://x.test')
-  t.equal(creditOf({ ...sea, author: 'Kit', license: null }, null, 'https://x.test'), '“Sea” by Kit, https://x.test')
-  t.equal(creditOf({ ...sea, license: null }, 'Ada', 'https://x.test'), null)
+t.test('an attribution names title, author, license and page', (t) => {
+  const sea = { title: 'Sea', author: null, license: 'CC-BY-4.0', owner_name: 'Ada' }
+  const page = 'https://x.test/assets/sea'
+  t.equal(attributionOf(sea, page), `“Sea” by Ada, CC-BY-4.0, ${page}`)
+  t.equal(attributionOf({ ...sea, author: 'Kit' }, page), `“Sea” by Kit, CC-BY-4.0, ${page}`)
+  t.equal(attributionOf({ ...sea, owner_name: null }, null), '“Sea”, CC-BY-4.0')
+  t.equal(attributionOf({ ...sea, author: 'Kit', license: null }, page), `“Sea” by Kit, ${page}`)
+  t.equal(attributionOf({ ...sea, license: null }, page), null)
   t.end()
 })
 
@@ -130,6 +131,13 @@ t.test('the pages show licenses, authors and credits', async (t) => {
   await upload(program, { title: 'Moss', license: 'CC0-1.0', visibility: 'public', gameId: game.slug })
   await upload(program, { title: 'Plain', visibility: 'public', gameId: game.slug })
   const credit = `“Rock” by &lt;Kit>, CC-BY-4.0, ${platform.portal}/assets/rock`
+  const { body: rockAgain } = await platform.stranger.get('/api/assets/rock')
+  t.equal(rockAgain.attribution, `“Rock” by <Kit>, CC-BY-4.0, ${platform.portal}/assets/rock`)
+  const { body: listed } = await platform.stranger.get('/api/assets')
+  t.same(
+    listed.assets.map(({ attribution }: { attribution: string | null }) => attribution),
+    [null, `“Moss” by ${owner.account.name}, CC0-1.0, ${platform.portal}/assets/moss`, rockAgain.attribution],
+  )
   const page = await platform.stranger.get('/assets/rock')
   t.match(page, { status: 200, text: credit })
   t.match(page.text, /Uploaded by/)

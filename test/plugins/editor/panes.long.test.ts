@@ -40,7 +40,7 @@ t.test('an asset is found, and its address is inserted where a game can load it'
   if (!browser) return
   const { platform, player, textOf, save, upload } = await withGame(t, 'page')
   await upload(await sheet(4), 'sea.glb', { title: 'Wavy sea' })
-  await upload(PIXEL, 'dot.gif', { title: 'Small dot' })
+  await upload(PIXEL, 'dot.gif', { title: 'Small dot', license: 'CC-BY-4.0', author: 'Kit' })
   await upload(await sheet(4), 'secret.glb', { title: 'Wavy secret', visibility: 'private' })
   await save('scene.js', 'const sea = \nconst dot = ""\n')
   for (const width of [390, 1280]) {
@@ -80,6 +80,12 @@ t.test('an asset is found, and its address is inserted where a game can load it'
     await page.getByText('Nothing matches.').waitFor()
     await page.getByRole('searchbox', { name: 'Search assets' }).fill('')
     await page.keyboard.press('Enter')
+    await button('Insert Small dot').waitFor()
+    await page.getByRole('combobox', { name: 'License' }).selectOption('MIT')
+    await page.getByText('Nothing matches.').waitFor()
+    await page.getByRole('combobox', { name: 'License' }).selectOption('CC BY: with credit')
+    await page.getByText('Credit', { exact: true }).click()
+    await page.getByText(`“Small dot” by Kit, CC-BY-4.0, ${platform.portal}/assets/small-dot`).waitFor()
     await button('Insert Small dot').click()
     await page.locator('.cm-line', { hasText: 'const dot = "/__service/assets/small-dot.gif"' }).waitFor()
     t.pass('inside quotes it gets no others')

@@ -8,6 +8,7 @@ interface Asset {
   title: string
   kind: 'model' | 'pack' | 'image' | 'audio' | 'animation'
   license: string | null
+  attribution: string | null
   files: { path: string }[]
   fileUrl: string
 }
@@ -19,6 +20,13 @@ const KINDS = {
   image: 'Pictures',
   audio: 'Sounds',
   animation: 'Clips',
+}
+/** What the licenses ask of a game. The library itself finds any other. */
+const LICENSES = {
+  '': 'Any license',
+  'CC0-1.0': 'CC0: free for all',
+  'CC-BY-4.0': 'CC BY: with credit',
+  MIT: 'MIT',
 }
 const PER_PAGE = '20'
 /** The files of a pack that are listed. */
@@ -78,6 +86,9 @@ export function AssetsPane({ workspace, library, shown, onInsert }: AssetsPanePr
         <select class="control" name="kind" aria-label="Kind" onChange=${submit}>${Object.entries(KINDS).map(
           ([kind, label]) => html`<option value=${kind}>${label}</option>`,
         )}</select>
+        <select class="control" name="license" aria-label="License" onChange=${submit}>${Object.entries(LICENSES).map(
+          ([license, label]) => html`<option value=${license}>${label}</option>`,
+        )}</select>
       </form>
       <p class="hint">${target === null ? 'Open a text to insert an address.' : html`Inserts the address at the cursor of <code>${target}</code>.`} Here are public assets; <a href="/assets/mine" target="_blank" rel="noopener">publish yours</a> to use them.</p>
       <div role="status">${problem ?? (assets?.length === 0 && 'Nothing matches.')}</div>
@@ -93,14 +104,17 @@ interface EntryProps {
 }
 
 function Entry({ asset, insert, disabled }: EntryProps): View {
-  const { slug, title, kind, license, files } = asset
+  const { slug, title, kind, license, attribution, files } = asset
   const page = `/assets/${slug}`
   const button = (address: string, name: string) =>
     html`<button class="button small" type="button" disabled=${disabled} aria-label=${`Insert ${name}`} onClick=${() => insert(address)}>Insert</button>`
   return html`
     <li>
       <img src=${`${page}/thumbnail`} alt="" width="64" height="48" loading="lazy" />
-      <span><a href=${page} target="_blank" rel="noopener">${title}</a><br /><span class="soft">${[kind, license].filter(Boolean).join(' · ')}</span></span>
+      <div>
+        <a href=${page} target="_blank" rel="noopener">${title}</a><br /><span class="soft">${[kind, license].filter(Boolean).join(' · ')}</span>
+        ${attribution && html`<details><summary class="soft">Credit</summary><p class="code-asset-credit">${attribution}</p></details>`}
+      </div>
       ${button(addressOf(asset), title)}
       ${
         kind === 'pack' &&

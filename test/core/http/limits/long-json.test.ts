@@ -26,7 +26,7 @@ t.test('a body is read with its length announced, in chunks, or not at all', asy
     const [answer] = (await once(outgoing, 'response')) as [IncomingMessage]
     return { status: answer.statusCode, body: JSON.parse(await text(answer)) }
   }
-  const long = ['"', ...Array.from({ length: 30 }, (_, at) => `${at}`.padStart(10_000, 'の'.repeat(2) + 'x')), '"']
+  const long = ['"', ...Array.from({ length: 30 }, (_, at) => `${at}`.padStart(10_000, `${'の'.repeat(2)}x`)), '"']
   const whole = JSON.parse(long.join(''))
   const length = { 'content-length': Buffer.byteLength(long.join('')) }
   t.same(await send(long, length), { status: 200, body: { body: whole } }, 'announced')
