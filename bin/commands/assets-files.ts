@@ -1,5 +1,3 @@
-import { stat } from 'node:fs/promises'
-import { basename } from 'node:path'
 import { type Command, Option } from 'commander'
 import { type Asset, describe, pathOf } from '../../clients/cli/assets.ts'
 import { type Client, type ClientOptions, collect, runClient, withClientOptions } from '../client.ts'
@@ -69,21 +67,15 @@ export function configureFiles(assets: Command, installation: Installation): voi
 
 async function upload(client: Client, file: string, options: UploadOptions): Promise<void> {
   const { terminal, env } = client
-  const [{ multipart }, { ProgressBar }, { fileReason, usageError }, { formatBytes }] = await Promise.all([
-    import('../../clients/cli/multipart.ts'),
-    import('../../clients/cli/progress.ts'),
-    import('../../clients/cli/errors.ts'),
+  const [{ fileToSend, sendFile }, { formatBytes }] = await Promise.all([
+    import('../../clients/cli/send-file.ts'),
     import('../../clients/cli/terminal.ts'),
   ])
-  const found = await stat(file).catch((error) => {
-    throw usageError(`${file} can't be uploaded: ${fileReason(error)}.`)
-  })
-  if (!found.isFile()) throw usageError(`${file} is no file; a pack is uploaded as a ZIP.`)
+  const sent = await fileToSend(file, 'A pack is uploaded as a ZIP archive.')
   const { api, origin } = await studio(client)
   const { title, description, license, author, tag, lod, repair, game } = options
-  const name = basename(file)
   const fields = {
-    title: title ?? name.replace(/\.[^.]+$/, ''),
+    title: title ?? sent.name.replace(/\.[^.]+$/, ''),
     description,
     visibility: options.public ? 'public' : options.private ? 'private' : options.visibility,
     license,
@@ -93,20 +85,8 @@ async function upload(client: Client, file: string, options: UploadOptions): Pro
     repair: repair && 'true',
     gameId: game,
   }
-  const bar = new ProgressBar(terminal, env)
-  const form = multipart(fields, { field: 'file', file, name, size: found.size }, (bytes) => bar.advance(bytes))
-  bar.start('Uploading', found.size)
-  try {
-    const asset = await api.post<Asset>('/api/assets', form.body, {
-      origin,
-      headers: { 'content-type': form.contentType },
-      idleMs: 300_000,
-    })
-    bar.clear()
-    terminal.result(asset, () => [describe(terminal, asset, formatBytes), ...(asset.repairs ?? [])].join('\n'))
-  } finally {
-    bar.clear()
-  }
+  const asset = await sendFile<Asset>({ api, terminal, env }, sent, { path: '/api/assets', origin, fields })
+  terminal.result(asset, () => [describe(terminal, asset, formatBytes), ...(asset.repairs ?? [])].join('\n'))
 }
 
 async function download(

@@ -1,5 +1,3 @@
-import { stat } from 'node:fs/promises'
-import { basename } from 'node:path'
 import type { Command } from 'commander'
 import type { Game, Medium } from '../../clients/cli/games.ts'
 import { type Client, type ClientOptions, runClient, withClientOptions } from '../client.ts'
@@ -79,34 +77,19 @@ async function list({ terminal }: Client, { media, coverUrl }: Game): Promise<vo
 
 async function add(client: Client, game: Game, files: string[], isCover: boolean): Promise<void> {
   const { terminal, env } = client
-  const [api, { multipart }, { ProgressBar }, { fileReason, usageError }] = await Promise.all([
-    client.api(),
-    import('../../clients/cli/multipart.ts'),
-    import('../../clients/cli/progress.ts'),
-    import('../../clients/cli/errors.ts'),
-  ])
+  const [api, { fileToSend, sendFile }] = await Promise.all([client.api(), import('../../clients/cli/send-file.ts')])
   // A missing file is found before anything is sent.
-  const found = await Promise.all(
-    files.map(async (file) => {
-      const { size } = await stat(file).catch((error) => {
-        throw usageError(`${file} can't be uploaded: ${fileReason(error)}.`)
-      })
-      return { field: 'file', file, name: basename(file), size }
-    }),
-  )
+  const found = await Promise.all(files.map((file) => fileToSend(file)))
   const added: Medium[] = []
-  const bar = new ProgressBar(terminal, env)
-  try {
-    for (const file of found) {
-      const form = multipart({}, file, (bytes) => bar.advance(bytes))
-      bar.start(`Uploading ${file.name}`, file.size)
-      const path = `/api/games/${game.id}/media`
-      const headers = { 'content-type': form.contentType }
-      added.push(await api.post<Medium>(path, form.body, { headers, idleMs: 300_000 }))
-      bar.clear()
+  for (const file of found) {
+    const path = `/api/games/${game.id}/media`
+    try {
+      added.push(await sendFile<Medium>({ api, terminal, env }, file, { path }))
+    } catch (error) {
+      for (const [index, { id }] of added.entries()) terminal.note(`Added ${id}: ${files[index]}`)
+      terminal.note(`Not added: ${files.slice(added.length).join(', ')}`)
+      throw error
     }
-  } finally {
-    bar.clear()
   }
   const cover = isCover ? (added.find(({ kind }) => kind === 'image')?.id ?? null) : null
   if (cover !== null) await api.patch(`/api/games/${game.id}`, { coverMediaId: cover })

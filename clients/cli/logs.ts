@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type Api, backOff } from './api.ts'
 import { CliError } from './errors.ts'
 import { eventsOf } from './event-stream.ts'
-import type { Terminal } from './terminal.ts'
+import { printable, type Terminal } from './terminal.ts'
 
 /** A line that a room script has logged. */
 export interface LogLine {
@@ -79,8 +79,3 @@ export function formatLine(terminal: Pick<Terminal, 'style'>, entry: LogLine): s
   const shown = entry.level !== 'log' ? style('red', text) : text
   return `${style('dim', time)}  ${style('cyan', printable(entry.roomId))}  ${shown}${place}`
 }
-
-/** Replaces control characters, since a line may repeat what a player has sent, and a terminal obeys them. */
-const printable = (text: string): string =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it replaces
-  text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '�')

@@ -86,13 +86,18 @@ export class Terminal {
   }
 }
 
+/** Matches a colour that this program has set, and a control character, which a terminal would obey. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it finds
+const CONTROLS = /(\u001b\[[\d;]*m)|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
+
 /**
  * Replaces control characters, since titles and descriptions are other people's, and a terminal obeys them: it could be
  * cleared, and the clipboard filled. Colours stay.
  */
-const shown = (text: string): string =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it replaces
-  text.replace(/(\u001b\[[\d;]*m)|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, (_control, colour = '�') => colour)
+const shown = (text: string): string => text.replace(CONTROLS, (_control, colour = '�') => colour)
+
+/** Does the same with the text of somebody else alone, whose colours don't stay either. */
+export const printable = (text: string): string => text.replace(CONTROLS, '�')
 
 /** Returns the number of terminal columns of a text: East Asian wide characters and emoji take two. */
 export function displayWidth(text: string): number {

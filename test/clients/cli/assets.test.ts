@@ -117,7 +117,10 @@ t.test('what is no asset is refused, and a typo is suggested for', async (t) => 
   })
   await inFull(t)?.test('and so is what names no file and no clip', async (t) => {
     t.match(await gameyard('assets', 'upload', 'nothing.glb'), { code: 2, stderr: /it does not exist/ })
-    t.match(await gameyard('assets', 'upload', '.'), { code: 2, stderr: /a pack is uploaded as a ZIP/ })
+    t.match(await gameyard('assets', 'upload', '.'), {
+      code: 2,
+      stderr: /\. is no file\.\n.*A pack is uploaded as a ZIP archive/,
+    })
     const half = await gameyard('assets', 'animate', 'x', '--from', 'moves')
     t.match(half, { code: 2, stderr: /--from ASSET --clip NAME/ })
     t.match(await gameyard('assets', 'animate', 'x'), { code: 2, stderr: /There are: idle, walk/ })

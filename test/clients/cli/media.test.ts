@@ -39,6 +39,10 @@ t.test('pictures are added, one is the cover, and they are removed', async (t) =
     stderr: /absent.png can't be uploaded/,
   })
   t.match(await gameyard('games', 'media', 'add', 'text.png', ...of), { code: 1, stderr: /PNG/ })
+  const half = await gameyard('games', 'media', 'add', 'cover.png', 'text.png', 'level 1.png', ...of)
+  t.match(half, { code: 1, stderr: /^Added med_\w+: cover\.png\nNot added: text\.png, level 1\.png\n.*PNG/ })
+  await gameyard('games', 'media', 'remove', /med_\w+/.exec(half.stderr)?.[0] ?? '', ...of)
+  t.match(await gameyard('games', 'media', 'add', '.', ...of), { code: 2, stderr: /\. is no file/ })
   t.match(await gameyard('games', 'media', 'cover', 'med_x', ...of), { code: 1, stderr: /one of the pictures/ })
   t.match(await gameyard('games', 'media', 'remove', 'med_x', ...of), { code: 1 })
   t.equal((await json('games', 'media', 'list', ...of)).media.length, 2, 'and nothing was added by half')
