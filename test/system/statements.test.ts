@@ -1,6 +1,6 @@
 // The number of statements that answer a request does not grow with the rows that it shows.
 import Sqlite from 'better-sqlite3'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import type { Database, Parameter } from '../../core/data/database.ts'
 import type { RouteEntry } from '../../core/http/routes.ts'
 import { multiplyRows } from '../kit/multiply-rows.ts'
@@ -17,15 +17,21 @@ const BY_ROW: Record<string, string> = {
 /** The number of copies of each row. */
 const TIMES = 5
 
-/** Counts the statements that read. A query that is run in a loop has the same text each time. */
-const texts: string[] = []
-const { prototype } = Object.getPrototypeOf(new Sqlite(':memory:').prepare('select 1')).constructor
-for (const name of ['all', 'get', 'iterate'] as const) {
-  const original = prototype[name]
-  prototype[name] = function (this: { source: string }, ...values: unknown[]) {
-    texts.push(this.source)
-    return original.apply(this, values)
+/** Notes the texts of the statements that read, until the test ends. A query in a loop has the same text each time. */
+function noteStatements(t: Test): string[] {
+  const texts: string[] = []
+  const { prototype } = Object.getPrototypeOf(new Sqlite(':memory:').prepare('select 1')).constructor
+  for (const name of ['all', 'get', 'iterate'] as const) {
+    const original = prototype[name]
+    prototype[name] = function (this: { source: string }, ...values: unknown[]) {
+      texts.push(this.source)
+      return original.apply(this, values)
+    }
+    t.teardown(() => {
+      prototype[name] = original
+    })
   }
+  return texts
 }
 
 /** Rows of tables that are empty in the world. Columns that are not given have any value. */
@@ -151,6 +157,7 @@ async function multiply({ platform: { app }, owner }: World) {
 }
 
 t.test('no route reads row by row', async (t) => {
+  const texts = noteStatements(t)
   const world = await inhabit(t, { config: { database: { driver: 'sqlite' } } })
   const { platform, owner } = world
   const { app } = platform
