@@ -1,5 +1,3 @@
-import type { PlainAsset } from './record.ts'
-
 /** The licenses that makers of assets for games choose most, and what each asks of a game. */
 export const LICENSES: readonly { id: string; asks: string }[] = [
   { id: 'CC0-1.0', asks: 'nothing' },
@@ -41,12 +39,17 @@ export const nameOfChoice = (license: string): string => license.toLowerCase()
 /**
  * Returns the line that names an asset in the credits of a game: title, author, license and address.
  *
- * @param asset `owner_name` is that of the player who uploaded it; null when the account was deleted
+ * @param asset as it is stored; without an author it is by its owner, whose name is null after the account was deleted
  * @param page the address of its page; null where nobody else may see it
  * @returns null for an asset without license and author
  */
 export function attributionOf(
-  { title, author, license, owner_name }: Pick<PlainAsset, 'title' | 'author' | 'license' | 'owner_name'>,
+  {
+    title,
+    author,
+    license,
+    owner_name,
+  }: { title: string; author: string | null; license: string | null; owner_name: string | null },
   page: string | null,
 ): string | null {
   if (license === null && author === null) return null
