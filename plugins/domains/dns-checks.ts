@@ -142,7 +142,7 @@ export class DnsChecks {
         if (rows === 0) return false // a concurrent check was faster
         await recordActivity(em, clock, { gameId: game.id, action: 'domain.verify', target: row.name })
         const notice = unasked && verifiedNotice(this.#about(row, game))
-        if (notice) await identity.writeTo(em, game.ownerId, notice.subject, notice.text)
+        if (notice) await identity.tell(em, game.ownerId, notice.subject, notice.text)
         return true
       })
       if (won) await this.announce(game.id)
@@ -171,7 +171,7 @@ export class DnsChecks {
     await db.transaction(async (em) => {
       const rows = await em.nativeUpdate(GameDomain, { id: row.id, failingSince: null }, { failingSince: now })
       const { subject, text } = failingNotice(this.#about(row, game), offAt)
-      if (rows === 1) await identity.writeTo(em, game.ownerId, subject, text)
+      if (rows === 1) await identity.tell(em, game.ownerId, subject, text)
     })
   }
 
@@ -194,7 +194,7 @@ export class DnsChecks {
       )
       if (rows === 0 || !game) return rows === 1
       const { subject, text }: Notice = offNotice(this.#about(row, game))
-      await identity.writeTo(em, game.ownerId, subject, text)
+      await identity.tell(em, game.ownerId, subject, text)
       return true
     })
     if (released) await this.announce(row.gameId)

@@ -345,7 +345,7 @@ t.test('a proof that goes away is missed: some days of grace, then off, each wit
   const status = async () => (await platform.stranger.get('/', { host: 'play.example.com' })).status
   /** Waits for a mail. It may arrive twice, because a jump of the clock expires the leases of jobs. */
   const mailWith = async (subject: string) => {
-    await until(() => smtp.inbox.some((sent) => sent.subject === subject))
+    await until(() => smtp.inbox.some((sent) => sent.subject === `${subject} · Gameyard`))
     smtp.inbox.length = 0
     return subject
   }
@@ -386,6 +386,9 @@ t.test('a proof that goes away is missed: some days of grace, then off, each wit
     'the slug leads nowhere else',
   )
   t.ok(await mailWith('play.example.com no longer leads to Pong'))
+  const { text: messages } = await owner.get('/settings/messages')
+  t.match(messages, /no longer leads to Pong[\s\S]*stop leading to Pong[\s\S]*play.example.com leads to Pong now/)
+  t.match(messages, new RegExp(`<a href="(${platform.portal}/games/pong/settings/domains)">\\1</a>`), 'with the way there')
 
   publish(dns, body.records)
   await pass(DAY_MS)
