@@ -388,7 +388,11 @@ t.test('a proof that goes away is missed: some days of grace, then off, each wit
   t.ok(await mailWith('play.example.com no longer leads to Pong'))
   const { text: messages } = await owner.get('/settings/messages')
   t.match(messages, /no longer leads to Pong[\s\S]*stop leading to Pong[\s\S]*play.example.com leads to Pong now/)
-  t.match(messages, new RegExp(`<a href="(${platform.portal}/games/pong/settings/domains)">\\1</a>`), 'with the way there')
+  t.match(
+    messages,
+    new RegExp(`<a href="(${platform.portal}/games/pong/settings/domains)">\\1</a>`),
+    'with the way there',
+  )
 
   publish(dns, body.records)
   await pass(DAY_MS)
