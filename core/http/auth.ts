@@ -32,6 +32,8 @@ export interface Viewer {
   imageUrl: string | null
   isAdmin: boolean
   role: Role
+  /** The number of messages that the player has not seen yet. */
+  news: number
 }
 
 /** The caller of a request, and its credential. */

@@ -49,13 +49,15 @@ export async function sendDigest(app: Pick<FastifyInstance, 'db' | 'identity' | 
 
 /** Deletes closed reports, decisions and messages after their time. */
 export async function sweepReports(
-  { db, clock }: Pick<FastifyInstance, 'db' | 'clock'>,
+  { db, clock, identity }: Pick<FastifyInstance, 'db' | 'clock' | 'identity'>,
   keepDays: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const parameters = [new Date(clock.now().getTime() - keepDays * DAY_S * 1000)]
+  const before = new Date(clock.now().getTime() - keepDays * DAY_S * 1000)
+  const parameters = [before]
   const key = ['id']
   await deleteInBatches(db, { table: 'reports', key, where: 'decided_at < ?', parameters }, signal)
   await deleteInBatches(db, { table: 'report_decisions', key, where: '"at" < ?', parameters }, signal)
   await deleteInBatches(db, { table: 'staff_messages', key, where: '"at" < ?', parameters }, signal)
+  await identity.news.sweep(before, signal)
 }

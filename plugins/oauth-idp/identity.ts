@@ -32,6 +32,7 @@ import { AccountDeletion } from './players/account-deletion.ts'
 import { AccountEmails } from './players/account-emails.ts'
 import { AddressChange } from './players/address-change.ts'
 import { Avatars } from './players/avatars.ts'
+import { News } from './players/news.ts'
 import { OneTimeTokens } from './players/one-time-tokens.ts'
 import { PasswordAuthentication } from './players/password-authentication.ts'
 import { newHashingQueue, PasswordHasher } from './players/passwords.ts'
@@ -72,6 +73,7 @@ export class Identity {
   /** Deletes accounts. Other plugins add an exporter of their data and a cleanup that removes it. */
   readonly deletion: AccountDeletion
   readonly administration: Administration
+  readonly news: News
   /** Stores a message and enqueues its mail, in the caller's transaction. The plugin with the messages sets it. */
   messenger:
     | ((em: SqlEntityManager, playerId: string, message: { subject: string; text: string }) => Promise<void>)
@@ -132,6 +134,7 @@ export class Identity {
       portalUrl: origins.portal,
     })
     this.sessions = new Sessions({ db, clock, events, portal: origins.portal })
+    this.news = new News({ db, clock, sessions: this.sessions })
     const { suspendedClients } = this
     const { applicationsPerPlayer } = limits
     const appsContext = { db, clock, events, log: app.log, lan: !origins.secure, suspendedClients }

@@ -59,6 +59,7 @@ const LEFT_OUT: Record<string, string> = {
   oauth_refresh_tokens: CREDENTIAL,
   one_time_tokens: CREDENTIAL,
   owner_blobs: 'digests of files that are in games and assets',
+  player_news: 'which messages and invitations the player has not seen yet; they are in messages and invitations',
   quota_shared_blobs: 'digests of files that are in games and assets',
   report_decisions: 'notes of the staff; what they tell a player is in messages',
   score_exclusions: 'a decision of the owner of a game',

@@ -24,11 +24,11 @@ export const messagePages: Routes = async (app) => {
         app.moderation.messages.of(playerId),
         app.games.memberInvitations.receivedBy(playerId),
       ])
+      if (viewer?.news) await app.identity.news.see(playerId)
       reply.header('cache-control', 'no-store')
       return renderPage(reply, {
         title: 'Messages',
-        current: '/settings',
-        user: viewer,
+        user: viewer && { ...viewer, news: 0 },
         body: html`<${SettingsHeader} entries=${app.identity.settings} current="/settings/messages" />
           ${receivedInvitations(invitations)}${(messages.length > 0 || invitations.length === 0) && list(messages, app.origins.portal)}`,
       })

@@ -7,7 +7,7 @@ import { StaffMessage } from '../entities.ts'
 /** The number of messages on a player's page. */
 const LISTED = 200
 
-/** Messages of the staff to players: a page of the settings shows them, and mail repeats them. */
+/** Messages to players: a page of the settings shows them, and mail repeats them. */
 export class StaffMessages {
   readonly #app: Pick<FastifyInstance, 'db' | 'clock' | 'identity' | 'site'>
 
@@ -25,6 +25,7 @@ export class StaffMessages {
     const at = clock.now()
     const line = subject.replace(/\s+/g, ' ').slice(0, 200)
     await em.insert(StaffMessage, { id: newId('msg', at), playerId, subject: line, text, at })
+    await identity.news.noteIn(em, playerId)
     const note = `${text}\n\nThis message is also at ${site.portalUrl}/settings/messages\n`
     await identity.writeTo(em, playerId, `${line} · ${site.name}`, note)
   }

@@ -81,3 +81,17 @@ const OneTimeTokenSchema = defineEntity({
 /** A single-use token: a link in a message, an invitation, a challenge that was used. */
 export class OneTimeToken extends OneTimeTokenSchema.class {}
 OneTimeTokenSchema.setClass(OneTimeToken)
+
+const PlayerNewsSchema = defineEntity({
+  name: 'PlayerNews',
+  tableName: 'player_news',
+  properties: {
+    id: p.string().length(30).primary(),
+    playerId: p.string().length(30).index(),
+    at: p.datetime(3).index(),
+  },
+})
+
+/** A message or an invitation that a player has not seen yet. Each is a row of its own, so that no write waits for another. */
+export class PlayerNews extends PlayerNewsSchema.class {}
+PlayerNewsSchema.setClass(PlayerNews)

@@ -44,7 +44,8 @@ interface Known {
 }
 
 /** The query of each signed-in request, for both dialects. */
-const LOOK_UP = `select s.id, s.player_id, s.last_seen_at, s.expires_at, p.name, p.avatar, p.is_admin, p.moderator
+const LOOK_UP = `select s.id, s.player_id, s.last_seen_at, s.expires_at, p.name, p.avatar, p.is_admin, p.moderator,
+    (select count(*) from player_news n where n.player_id = p.id) as news
   from sessions s join players p on p.id = s.player_id where s.token_hash = ? and not p.disabled`
 
 interface LookUpRow {
@@ -56,6 +57,7 @@ interface LookUpRow {
   avatar: string | null
   is_admin: number
   moderator: number
+  news: number | string
 }
 
 interface StandingRow {
@@ -90,10 +92,7 @@ export class Sessions {
         this.#standing.drop(sessionId)
       })
     }
-    events.on('player.changed', ({ playerId }) => {
-      this.#cache.dropWhere(({ principal }) => principal.playerId === playerId)
-      this.#standing.dropWhere(({ player_id }) => player_id === playerId)
-    })
+    events.on('player.changed', ({ playerId }) => this.forget(playerId))
   }
 
   /**
@@ -167,6 +166,12 @@ export class Sessions {
     )
     this.#cache.drop(hash)
     if (mine) this.#cookie.set(reply, token)
+  }
+
+  /** Drops what this node has cached of a player's sessions. */
+  forget(playerId: string): void {
+    this.#cache.dropWhere(({ principal }) => principal.playerId === playerId)
+    this.#standing.dropWhere(({ player_id }) => player_id === playerId)
   }
 
   /** Whether a session is still valid, for issuers of signed values that depend on it. */
@@ -249,6 +254,7 @@ export class Sessions {
       imageUrl: avatarPath(row.player_id, row.avatar),
       isAdmin: Boolean(row.is_admin),
       role: roleOf({ isAdmin: Boolean(row.is_admin), moderator: Boolean(row.moderator) }),
+      news: Number(row.news),
     }
     return {
       principal: { kind: 'session', playerId: row.player_id, scopes: 'all', credentialId: row.id, viewer },
