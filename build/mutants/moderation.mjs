@@ -189,4 +189,19 @@ export default [
     replace: 'this.#uncounted.add(id)\n',
     tests: ['system/hidden-games'],
   },
+  {
+    name: 'the queue reads its targets one by one',
+    in: 'plugins/moderation',
+    find: 'const targets = await this.#targets.findAll(cases)',
+    replace:
+      'const targets = new Map(await Promise.all(cases.map(async (each) => [each.id, await this.#targets.find(each)] as const)))',
+    tests: ['system/statements'],
+  },
+  {
+    name: 'seen messages stay new',
+    in: 'plugins/moderation',
+    find: 'if (viewer?.news) await app.identity.news.see(playerId)',
+    replace: '',
+    tests: ['plugins/moderation/news'],
+  },
 ]

@@ -26,7 +26,10 @@ t.test('messages and invitations are counted on every page until they are seen',
   await app.db.transaction((em) => app.identity.tell(em, player.id, 'Hello', 'You.'))
   const shown = await menu(player)
   t.match(shown, /new messages: 2</)
-  t.match(shown, /href="\/settings\/messages"[^>]*>Messages <span class="menu-news">2<span class="visually-hidden"> new/)
+  t.match(
+    shown,
+    /href="\/settings\/messages"[^>]*>Messages <span class="menu-news">2<span class="visually-hidden"> new/,
+  )
   t.notMatch(await menu(owner), /menu-news/, 'for the player alone')
 
   t.notMatch(await menu(player, '/settings/messages'), /menu-news/, 'the page that shows them')
