@@ -11,6 +11,7 @@ import { migration as longNames } from './migrations/2026_11_26_long_names.ts'
 import { migration as secretDigests } from './migrations/2026_11_26_secret_digests.ts'
 import { namesMigration } from './migrations/2026_11_28_names.ts'
 import { codeSessions } from './migrations/2026_11_29_code_sessions.ts'
+import { lookUpsMigration } from './migrations/2026_11_29_look_ups.ts'
 import { newsMigration } from './migrations/2026_11_29_news.ts'
 
 /** The migrations in the order in which they run. */
@@ -28,4 +29,5 @@ export const migrations: Migration[] = [
   namesMigration,
   codeSessions,
   newsMigration,
+  lookUpsMigration,
 ]

@@ -34,6 +34,8 @@ const PlayerSchema = defineEntity({
     createdAt: p.datetime(3),
   },
   indexes: [
+    // Each change of an account counts the administrators, who are few.
+    { properties: ['isAdmin', 'disabled', 'id'] },
     {
       name: 'players_name_index',
       // PostgreSQL has it with the collation "C", which SQLite does not know (migrations/2026_11_28_names.ts).
@@ -70,7 +72,7 @@ const OneTimeTokenSchema = defineEntity({
     /** The only purpose of the token. */
     purpose: p.string().length(20),
     playerId: p.string().length(30).nullable().index(),
-    email: p.string().length(254).nullable(),
+    email: p.string().length(254).nullable().index(),
     /** The data for its use. */
     data: p.json<Record<string, unknown>>().nullable(),
     createdAt: p.datetime(3),
