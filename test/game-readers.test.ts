@@ -55,6 +55,7 @@ const AROUND: Record<string, string> = {
   'plugins/games/catalog/sitemaps.ts': 'It uses the condition of the catalog.',
   'plugins/games/dashboard.ts': OWNER,
   'plugins/games/deletion.ts': CHANGES,
+  'plugins/games/embed/oembed.ts': CHECKED,
   'plugins/games/entities.ts': 'It declares the table.',
   'plugins/games/game-lookup.ts': VIEW,
   'plugins/games/games.ts': CHANGES,

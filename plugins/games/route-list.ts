@@ -3,6 +3,7 @@ import { activityPages } from './activity/page.ts'
 import { activityRoutes } from './activity/routes.ts'
 import { cardRoutes } from './cards/routes.ts'
 import { feed } from './catalog/feed.ts'
+import { oembedRoutes } from './embed/oembed.ts'
 import { mediaRoutes } from './media/routes.ts'
 import { invitationPages } from './members/invitation-pages.ts'
 import { memberPages } from './members/page.ts'
@@ -28,6 +29,7 @@ export const routeList: FastifyPluginAsync[] = [
   transferRoutes,
   cardRoutes,
   feed,
+  oembedRoutes,
   publicPages,
   ownerPages,
   overviewPages,

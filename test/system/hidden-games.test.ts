@@ -101,6 +101,7 @@ async function addressesOf({ app, platform, game, deployId, picture, owner, remi
       (query) => `/api/catalog/games${query}`,
     ),
     '/players/:id': [`/players/${owner.id}`],
+    '/oembed': [`/oembed?url=${encodeURIComponent(`${platform.portal}/games/${SLUG}`)}`],
     '/jam/past/:jamId': [`/jam/past/${(await app.jams.current())?.id}`],
     '/games/:slug': [`/games/${SLUG}`, `/games/${game.id}`, `/games/${remixed}`, FORMER],
     '/oauth/authorize': [
@@ -184,7 +185,14 @@ const SHOWN_ON = [
   '/games/:slug',
   '/*',
 ]
-const SHOWN_BY = ['/api/catalog/games', '/api/jam', '/api/jam/results', '/games/:slug/card.png', '/media/:gameId/:file']
+const SHOWN_BY = [
+  '/api/catalog/games',
+  '/oembed',
+  '/api/jam',
+  '/api/jam/results',
+  '/games/:slug/card.png',
+  '/media/:gameId/:file',
+]
 const SHOWN_IN = ['/players/:id', '/games/:slug/boards/:board', '/api/games/:id/boards/:boardId/scores']
 
 async function walk(t: Test, config?: Record<string, unknown>) {

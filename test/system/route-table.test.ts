@@ -37,6 +37,7 @@ GET    /robots.txt                               portal  none
 GET    /sitemap.xml                              portal  none
 GET    /sitemaps/:name/:part                     portal  none
 GET    /feed.xml                                 portal  none
+GET    /oembed                                   portal  none
 GET    /card.png                                 portal  none
 GET    /games/:slug/card.png                     portal  none
 GET    /api/docs/search                          portal  none

@@ -11,6 +11,7 @@ import {
   type View,
 } from '../../../core/pages/index.ts'
 import { redirectUriOf } from '../../oauth-idp/index.ts'
+import { frameOf } from '../embed/frame.ts'
 import { pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
 import { dashboardHeader } from './dashboard.ts'
@@ -81,6 +82,7 @@ export function integrate(
           <//>`,
    )}
     <${Section} title="Engines" description=${html`Unity, Godot, and Rust or C in WebAssembly have <a href="/docs/engines">scripts of their own</a> for sign-in, rooms, saves and scores.`} />
+    ${elsewhere(app, game)}
     <${Section} title="For a coding assistant" description="These instructions contain no secret.">
       <${CodeBlock} title="Prompt" code=${app.games.integrationPrompt(game)} />
     <//>
@@ -95,4 +97,15 @@ export function integrate(
       <//>`
       }
     <//>`
+}
+
+/** How the maker's own website shows the game. */
+const elsewhere = (app: Pick<FastifyInstance, 'games'>, game: Game): View | null => {
+  if (!game.hosted) return null
+  if (game.isolated)
+    return html`<${Section} title="On another website" description="This game is cross-origin isolated, so it runs at its own address and on its page here. Link to one of them." />`
+  const description = app.games.isShown(game)
+    ? 'For your own website. Where a website knows oEmbed, the address of the game’s page is enough. Players sign in in a window of their own.'
+    : 'For your own website, once the game is public.'
+  return html`<${Section} title="On another website" description=${description}><${CodeBlock} title="HTML" code=${frameOf(game).html} /><//>`
 }

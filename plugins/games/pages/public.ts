@@ -5,8 +5,9 @@ import { callerOf } from '../../../core/http/auth.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { extendPolicy } from '../../../core/http/security-headers.ts'
 import { html, PageHeader, renderPage } from '../../../core/pages/index.ts'
+import { oembedOf } from '../embed/oembed.ts'
 import { FeatureQuery, ORIENTATIONS } from '../features/schemas.ts'
-import { isFramed, pathOf } from '../record.ts'
+import { isFramed, isReady, pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
 import { cardFacts } from './card.ts'
 import { catalog, catalogTitle } from './catalog.ts'
@@ -92,6 +93,7 @@ export const publicPages: Routes = async (app) => {
     if (!game || !app.games.visibleTo(viewer?.id ?? null, game)) throw new NotFound('game')
     const makers = (await app.games.members.creditsOf([game])).get(game.id) ?? []
     const isMaker = app.games.may(viewer?.id ?? null, game, 'make')
+    const shown = app.games.isShown(game)
     const sections = game.suspended ? [] : app.games.pageSections.map((section) => section(game, viewer?.id ?? null))
     if (isFramed(game)) {
       const { origin } = new URL(game.url)
@@ -119,8 +121,10 @@ export const publicPages: Routes = async (app) => {
       user: viewer,
       wide: true,
       scripts: ['play.js'],
-      head: isFramed(game) ? html`<meta name="referrer" content="strict-origin" />` : undefined,
-      share: app.games.isShown(game) ? shareOf(app, game) : undefined,
+      head: html`
+        ${isFramed(game) && html`<meta name="referrer" content="strict-origin" />`}
+        ${shown && isReady(game) && html`<link rel="alternate" type="application/json+oembed" href=${oembedOf(app.origins, game)} title=${game.title} />`}`,
+      share: shown ? shareOf(app, game) : undefined,
       body: play(app, {
         game,
         makers,
