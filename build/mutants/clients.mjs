@@ -52,8 +52,8 @@ export default [
   {
     name: 'a proxy forbids the referrer that the play page needs',
     in: 'plugins/games',
-    find: 'head: isFramed(game) ?',
-    replace: 'head: false ?',
+    find: '{isFramed(game) && html`<meta',
+    replace: '{false && html`<meta',
     tests: ['clients/browser'],
   },
   {

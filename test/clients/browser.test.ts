@@ -17,7 +17,9 @@ const DUO = join(import.meta.dirname, '../fixtures/games/duo')
 /** Publishes the sample game on a listening platform. */
 async function playground(t: Test, extra: Record<string, string> = {}) {
   // On a slow machine the game says more than usual until a lost connection is back.
-  const platform = await startPlatform(t, { listen: true, config: { limits: { roomReplayFrames: 100_000 } } })
+  // However long a busy machine takes to reconnect, nothing is lost.
+  const limits = { roomReplayFrames: 100_000, roomResumeSeconds: 600 }
+  const platform = await startPlatform(t, { listen: true, config: { limits } })
   // Rooms limit messages by time, and the test clock does not advance on its own.
   keepPace(t, platform.clock)
   const owner = await platform.signUp({ name: 'Ada' })
@@ -215,12 +217,17 @@ t.test(
     await deploy(platform, await platform.program(owner), game.id, { 'index.html': '<title>Pong</title><h1>Pong</h1>' })
     const { page, context } = await openPage(browser)
     await signInAtPortal(context, platform.portal, owner)
+    const tokens: string[] = []
+    page.on('request', (request) => {
+      if (request.url().endsWith('/auth/service/frame-token')) tokens.push(request.url())
+    })
     const answer = await page.goto(game.playUrl)
     t.match(await answer?.headerValue('referrer-policy'), /no-referrer$/, 'the header of the proxy counts, of the two')
     await page.frameLocator('iframe').getByText('Pong').waitFor()
     const inside = page.frames().find((one) => one.url() === `${platform.app.origins.game(game.slug)}/`)
     const session = await inside?.evaluate("fetch('/auth/service/session').then((answer) => answer.json())")
     t.match(session, { signedIn: true, user: { name: 'Ada' } })
+    t.same(tokens, [], 'by the cookie, as without the proxy')
   },
 )
 

@@ -1,20 +1,18 @@
 import type { FastifyInstance } from 'fastify'
 import Type from 'typebox'
-import { defineError, NotFound } from '../../../core/errors.ts'
+import { NotFound } from '../../../core/errors.ts'
 import { cacheControl } from '../../../core/http/headers.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { isReady, pathOf } from '../record.ts'
 import type { Game } from '../schemas.ts'
 import { frameOf, isEmbeddable } from './frame.ts'
 
-const FormatUnavailable = defineError('format_unavailable', 501, 'There is JSON only: leave out `format`.')
-
 const Pixels = Type.Integer({ minimum: 1, maximum: 10_000 })
 const Query = Type.Object({
   url: Type.String({ maxLength: 2000, description: 'The page of a game here, or the address of the game itself.' }),
   maxwidth: Type.Optional(Pixels),
   maxheight: Type.Optional(Pixels),
-  format: Type.Optional(Type.String({ maxLength: 20, description: '`json`' })),
+  format: Type.Optional(Type.Literal('json')),
 })
 
 const Answer = Type.Object(
@@ -56,8 +54,7 @@ export const oembedRoutes: Routes = async (app) => {
       },
     },
     async (request, reply) => {
-      const { url, maxwidth, maxheight, format = 'json' } = request.query
-      if (format !== 'json') throw new FormatUnavailable()
+      const { url, maxwidth, maxheight } = request.query
       const slug = slugIn(app, url)
       const game = slug === null ? null : ((await app.games.bySlug(slug)) ?? (await app.games.movedFrom(slug)))
       if (!game || !app.games.isShown(game) || !isReady(game)) throw new NotFound('game')

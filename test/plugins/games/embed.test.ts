@@ -49,7 +49,8 @@ t.test('oEmbed describes public games, by their page or their own address', asyn
   t.match((await stranger.get(link.replaceAll('&amp;', '&').slice(portal.length))).body, { title: game.title })
   t.match((await owner.get(`/games/${game.slug}/integrate`)).text, /On another website[\s\S]*&lt;iframe src=/)
 
-  t.match(await ask(page, { format: 'xml' }), { status: 501, body: { error: { code: 'format_unavailable' } } })
+  t.match(await ask(page, { format: 'json' }), { status: 200 })
+  t.match(await ask(page, { format: 'xml' }), { status: 400, body: { error: { details: [{ path: 'format' }] } } })
   t.match(await ask(page, { maxwidth: 'wide' }), { status: 400 })
   for (const url of [
     'https://example.org/games/pong',
