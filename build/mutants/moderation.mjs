@@ -200,7 +200,7 @@ export default [
   {
     name: 'seen messages stay new',
     in: 'plugins/moderation',
-    find: 'if (viewer?.news) await app.identity.news.see(playerId)',
+    find: 'if (viewer?.news && isSeen) await app.identity.news.see(playerId)',
     replace: '',
     tests: ['plugins/moderation/news'],
   },

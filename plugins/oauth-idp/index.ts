@@ -74,10 +74,15 @@ export default definePlugin(
       authenticate: (token) => identity.accessTokens.authenticate(token),
     })
     app.auth.signInPath = '/sign-in'
-    // Any response to a signed-in browser may extend the cookie for another thirty days.
+    // Any response to a signed-in browser may extend the cookie for another thirty days. It is sent all the same while a
+    // move stops writes, or the disk is full.
     app.addHook('onSend', (request, reply, _payload, done) => {
       if (request.principal?.kind !== 'session') return done()
-      identity.sessions.renew(request, reply).then(() => done(), done)
+      const fail = (error: unknown) => {
+        request.log.warn({ err: error }, 'the session could not be extended')
+        done()
+      }
+      identity.sessions.renew(request, reply).then(() => done(), fail)
     })
     app.jobs.every('oauth-idp/sweep', 3600, ({ signal }) => identity.sweep(signal))
     app.addHook('preClose', () => identity.signIns.flush())

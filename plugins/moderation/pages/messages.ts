@@ -1,4 +1,5 @@
 import { callerOf } from '../../../core/http/auth.ts'
+import { isPrefetch } from '../../../core/http/headers.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import {
   Card,
@@ -24,7 +25,8 @@ export const messagePages: Routes = async (app) => {
         app.moderation.messages.of(playerId),
         app.games.memberInvitations.receivedBy(playerId),
       ])
-      if (viewer?.news) await app.identity.news.see(playerId)
+      const isSeen = request.method === 'GET' && !isPrefetch(request.headers) && !app.writeGate.closed
+      if (viewer?.news && isSeen) await app.identity.news.see(playerId)
       reply.header('cache-control', 'no-store')
       return renderPage(reply, {
         title: 'Messages',

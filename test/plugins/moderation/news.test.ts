@@ -32,6 +32,9 @@ t.test('messages and invitations are counted on every page until they are seen',
   )
   t.notMatch(await menu(owner), /menu-news/, 'for the player alone')
 
+  await player.request('HEAD', '/settings/messages')
+  await player.get('/settings/messages', { headers: { 'sec-purpose': 'prefetch' } })
+  t.match(await menu(player), /new messages: 2</, 'nobody has seen them by that')
   t.notMatch(await menu(player, '/settings/messages'), /menu-news/, 'the page that shows them')
   t.notMatch(await menu(player), /menu-news/, 'and each one after it')
   await app.db.transaction((em) => app.identity.tell(em, player.id, 'Again', 'You.'))
