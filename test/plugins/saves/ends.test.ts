@@ -81,6 +81,12 @@ async function life(t: Test, world: World): Promise<void> {
   await once(given.destroy(), 'close')
   t.ok(await exportOf(app, ada.id), 'one that was given up holds nothing')
   await app.identity.deletion.remove(ada.id)
+  // It is read before anything counts again, which would correct it.
+  const [left] = await app.db.query<{ bytes: number | string | null }>(
+    'select sum(counted_bytes) as bytes from save_usage where game_id = ?',
+    [game.id],
+  )
+  t.equal(await totalOf(world), Number(left?.bytes ?? 0), 'the total of the game is without them')
   t.equal((await app.db.query('select * from saves where player_id = ?', [ada.id])).length, 0)
   t.equal((await app.db.query('select * from save_versions where player_id = ?', [ada.id])).length, 0)
   await t.rejects(app.saves.put({ gameId: game.id, playerId: ada.id }, 'late', text('1')), { code: 'unauthorized' })
