@@ -200,8 +200,8 @@ export default [
   {
     name: 'seen messages stay new',
     in: 'plugins/moderation',
-    find: 'if (viewer?.news && isSeen) await app.identity.news.see(playerId)',
+    find: 'if (viewer?.unread && isSeen) await app.identity.unread.see(playerId)',
     replace: '',
-    tests: ['plugins/moderation/news'],
+    tests: ['plugins/moderation/unread-messages'],
   },
 ]

@@ -33,7 +33,7 @@ export interface Viewer {
   isAdmin: boolean
   role: Role
   /** The number of messages that the player has not seen yet. */
-  news: number
+  unread: number
 }
 
 /** The caller of a request, and its credential. */

@@ -23,7 +23,7 @@ export interface NavigationEntry {
   /** The key that opens the page after `g`; must be unique. */
   key?: string
   /** The entry, and the menu that it is in, show how many messages the viewer has not seen yet. */
-  news?: boolean
+  unread?: boolean
   /** The page takes `?returnTo=PATH`, so that a visitor comes back to the public page that they left. */
   returns?: boolean
 }
@@ -48,7 +48,7 @@ interface NavigationProps {
   entries: readonly NavigationEntry[]
   /** `href` of the page's entry. */
   current: string | undefined
-  user: { name: string; imageUrl: string | null; role: Role; news?: number } | null | undefined
+  user: { name: string; imageUrl: string | null; role: Role; unread?: number } | null | undefined
   /** Converts a path to an address that also works from another origin. */
   address: (href: string) => string
   /** The path that pages with `returns` go on to; default the start page. */
@@ -77,11 +77,11 @@ export function Navigation({ siteName, entries, current, user, address, returnTo
       here: place === area?.place ? 'true' : undefined,
     })),
   ].sort((a, b) => a.order - b.order)
-  const news = (user?.news ?? 0) > 0 && at('account').some((entry) => entry.news) ? user?.news : undefined
+  const unread = (user?.unread ?? 0) > 0 && at('account').some((entry) => entry.unread) ? user?.unread : undefined
   const link = (entry: NavigationEntry, className?: string): Content =>
     entry.method === 'post'
       ? html`<form action=${address(entry.href)} method="post"><button class=${className}>${entry.label}</button></form>`
-      : html`<a class=${className} href=${address(entry.href)} data-go=${entry.key} aria-current=${entry.href === current ? 'page' : undefined}>${entry.label}${entry.news && news && html` <span class="menu-news">${news}<span class="visually-hidden"> new</span></span>`}</a>`
+      : html`<a class=${className} href=${address(entry.href)} data-go=${entry.key} aria-current=${entry.href === current ? 'page' : undefined}>${entry.label}${entry.unread && unread && html` <span class="menu-unread">${unread}<span class="visually-hidden"> new</span></span>`}</a>`
   const query = returnTo === '/' ? '' : `?returnTo=${encodeURIComponent(returnTo)}`
   const guests = at('guest').map((entry) => (entry.returns ? { ...entry, href: entry.href + query } : entry))
   return html`
@@ -99,7 +99,7 @@ export function Navigation({ siteName, entries, current, user, address, returnTo
           ${
             user
               ? html`<details class="menu">
-                  <summary><span class="visually-hidden">Account menu of </span><${Avatar} ...${user} />${news && html`<span class="menu-news" aria-hidden="true">${news}</span>`}<span class="menu-name"><bdi>${user.name}</bdi></span>${news && html`<span class="visually-hidden">, new messages: ${news}</span>`}<${Icon} name="chevron" /></summary>
+                  <summary><span class="visually-hidden">Account menu of </span><${Avatar} ...${user} />${unread && html`<span class="menu-unread" aria-hidden="true">${unread}</span>`}<span class="menu-name"><bdi>${user.name}</bdi></span>${unread && html`<span class="visually-hidden">, new messages: ${unread}</span>`}<${Icon} name="chevron" /></summary>
                   <div class="menu-body">
                     <p class="menu-who">Signed in as <strong><bdi>${user.name}</bdi></strong></p>
                     <ul>${at('account').map((entry) => html`<li>${link(entry)}</li>`)}</ul>

@@ -16,8 +16,8 @@ export interface Viewer {
   imageUrl: string | null
   isAdmin: boolean
   role: Role
-  /** The number of messages that the viewer has not seen yet; see `NavigationEntry.news`. */
-  news?: number
+  /** The number of messages that the viewer has not seen yet; see `NavigationEntry.unread`. */
+  unread?: number
 }
 
 /** The common data of all pages of the site. The kernel decorates the app with it, as `app.site`. */
@@ -171,7 +171,7 @@ interface Visit {
 
 function aroundFor(site: Site, { around }: Prepared, visit: Visit): Around {
   const { base, user, current, returnTo } = visit
-  const who = user && [user.name, user.imageUrl, user.role, user.news]
+  const who = user && [user.name, user.imageUrl, user.role, user.unread]
   const key = JSON.stringify([base, current, site.navigation.length, who, returnTo])
   const known = around.get(key)
   if (known) return known

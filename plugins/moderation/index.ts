@@ -51,7 +51,7 @@ export default definePlugin(
     settings.push({ label: 'Messages', href: '/settings/messages', order: 60 })
     app.identity.playerLinks.push({ label: 'Audit', order: 50, role: 'admin', href: (id) => `/admin/audit?q=${id}` })
     app.site.navigation.push(
-      { label: 'Messages', href: '/settings/messages', place: 'account', order: 12, news: true },
+      { label: 'Messages', href: '/settings/messages', place: 'account', order: 12, unread: true },
       { label: 'Reports', href: '/admin/reports', place: 'host', order: 5, role: 'moderator' },
       { label: 'Audit', href: '/admin/audit', place: 'host', order: 60 },
     )

@@ -59,5 +59,5 @@ export async function sweepReports(
   await deleteInBatches(db, { table: 'reports', key, where: 'decided_at < ?', parameters }, signal)
   await deleteInBatches(db, { table: 'report_decisions', key, where: '"at" < ?', parameters }, signal)
   await deleteInBatches(db, { table: 'staff_messages', key, where: '"at" < ?', parameters }, signal)
-  await identity.news.sweep(before, signal)
+  await identity.unread.sweep(before, signal)
 }

@@ -32,7 +32,6 @@ import { AccountDeletion } from './players/account-deletion.ts'
 import { AccountEmails } from './players/account-emails.ts'
 import { AddressChange } from './players/address-change.ts'
 import { Avatars } from './players/avatars.ts'
-import { News } from './players/news.ts'
 import { OneTimeTokens } from './players/one-time-tokens.ts'
 import { PasswordAuthentication } from './players/password-authentication.ts'
 import { newHashingQueue, PasswordHasher } from './players/passwords.ts'
@@ -42,6 +41,7 @@ import { Setup } from './players/setup.ts'
 import { SignInMethods } from './players/sign-in-methods.ts'
 import { SignUp } from './players/sign-up.ts'
 import { SignUpChallenge } from './players/sign-up-challenge.ts'
+import { UnreadMessages } from './players/unread-messages.ts'
 import { WaysBack } from './players/way-back.ts'
 import { BrowserCookie } from './sessions/browser-cookie.ts'
 import { isRecentCaller, recentSignInHook, requireRecentSignIn } from './sessions/recent-sign-in.ts'
@@ -73,7 +73,7 @@ export class Identity {
   /** Deletes accounts. Other plugins add an exporter of their data and a cleanup that removes it. */
   readonly deletion: AccountDeletion
   readonly administration: Administration
-  readonly news: News
+  readonly unread: UnreadMessages
   /** Stores a message and enqueues its mail, in the caller's transaction. The plugin with the messages sets it. */
   messenger:
     | ((em: SqlEntityManager, playerId: string, message: { subject: string; text: string }) => Promise<void>)
@@ -134,7 +134,7 @@ export class Identity {
       portalUrl: origins.portal,
     })
     this.sessions = new Sessions({ db, clock, events, portal: origins.portal })
-    this.news = new News({ db, clock, sessions: this.sessions })
+    this.unread = new UnreadMessages({ db, clock, sessions: this.sessions })
     const { suspendedClients } = this
     const { applicationsPerPlayer } = limits
     const appsContext = { db, clock, events, log: app.log, lan: !origins.secure, suspendedClients }

@@ -10,7 +10,7 @@ import {
   SigningKey,
 } from './oauth/entities.ts'
 import { Passkey } from './passkeys/entities.ts'
-import { OneTimeToken, PlayerNews, PlayerRow, SetupLink } from './players/entities.ts'
+import { OneTimeToken, PlayerRow, SetupLink, UnreadMessage } from './players/entities.ts'
 import { Session } from './sessions/entities.ts'
 import { UpstreamAccount } from './upstream/entities.ts'
 
@@ -19,7 +19,7 @@ export const entities: Entity[] = [
   PlayerRow,
   SetupLink,
   OneTimeToken,
-  PlayerNews,
+  UnreadMessage,
   Passkey,
   UpstreamAccount,
   Session,

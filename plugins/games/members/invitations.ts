@@ -134,7 +134,7 @@ export class MemberInvitations {
         const detail = invited ? `${role}: ${invited.name}` : role
         await recordActivity(em, clock, { gameId: game.id, action: 'invitation.create', target: id, detail })
         if (invited) {
-          if (identity.messenger) await identity.news.noteIn(em, invited.id)
+          if (identity.messenger) await identity.unread.noteIn(em, invited.id)
           await identity.writeTo(em, invited.id, letter.subject, letter.text)
         }
         if (email) await identity.writeToAddress(em, email, letter)

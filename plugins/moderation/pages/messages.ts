@@ -21,16 +21,17 @@ export const messagePages: Routes = async (app) => {
     { config: { auth: 'session', page: true }, constraints: { origin: 'portal' } },
     async (request, reply) => {
       const { playerId, viewer } = callerOf(request)
+      // What comes while the page is read stays new.
+      const isSeen = request.method === 'GET' && !isPrefetch(request.headers) && !app.writeGate.closed
+      if (viewer?.unread && isSeen) await app.identity.unread.see(playerId)
       const [messages, invitations] = await Promise.all([
         app.moderation.messages.of(playerId),
         app.games.memberInvitations.receivedBy(playerId),
       ])
-      const isSeen = request.method === 'GET' && !isPrefetch(request.headers) && !app.writeGate.closed
-      if (viewer?.news && isSeen) await app.identity.news.see(playerId)
       reply.header('cache-control', 'no-store')
       return renderPage(reply, {
         title: 'Messages',
-        user: viewer && { ...viewer, news: 0 },
+        user: viewer && { ...viewer, unread: 0 },
         body: html`<${SettingsHeader} entries=${app.identity.settings} current="/settings/messages" />
           ${receivedInvitations(invitations)}${(messages.length > 0 || invitations.length === 0) && list(messages, app.origins.portal)}`,
       })

@@ -25,7 +25,7 @@ export class StaffMessages {
     const at = clock.now()
     const line = subject.replace(/\s+/g, ' ').slice(0, 200)
     await em.insert(StaffMessage, { id: newId('msg', at), playerId, subject: line, text, at })
-    await identity.news.noteIn(em, playerId)
+    await identity.unread.noteIn(em, playerId)
     const note = `${text}\n\nThis message is also at ${site.portalUrl}/settings/messages\n`
     await identity.writeTo(em, playerId, `${line} · ${site.name}`, note)
   }

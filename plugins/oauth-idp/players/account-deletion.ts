@@ -14,7 +14,7 @@ import { UpstreamAccount } from '../upstream/entities.ts'
 import type { Avatars } from './avatars.ts'
 import { lockAccount, lockAdmins } from './caller-check.ts'
 import { DataExport } from './data-export.ts'
-import { OneTimeToken, PlayerNews, PlayerRow } from './entities.ts'
+import { OneTimeToken, PlayerRow, UnreadMessage } from './entities.ts'
 import { describeLosses, type LossCounter } from './losses.ts'
 import type { Players } from './players.ts'
 import type { Decisions, Settlement, SharedContent, SharedItem } from './shared-content.ts'
@@ -117,7 +117,7 @@ export class AccountDeletion {
       const announcements: (() => Promise<unknown>)[] = []
       for (const settle of settlements) announcements.push(await settle(em))
       await players.endAccess(em, playerId)
-      for (const entity of [Consent, OneTimeToken, Passkey, PlayerNews, UpstreamAccount]) {
+      for (const entity of [Consent, OneTimeToken, Passkey, UnreadMessage, UpstreamAccount]) {
         await em.nativeDelete(entity as typeof Consent, { playerId })
       }
       for (const clear of this.cleanups) await clear(em, playerId)

@@ -84,8 +84,8 @@ const OneTimeTokenSchema = defineEntity({
 export class OneTimeToken extends OneTimeTokenSchema.class {}
 OneTimeTokenSchema.setClass(OneTimeToken)
 
-const PlayerNewsSchema = defineEntity({
-  name: 'PlayerNews',
+const UnreadMessageSchema = defineEntity({
+  name: 'UnreadMessage',
   tableName: 'player_news',
   properties: {
     id: p.string().length(30).primary(),
@@ -95,5 +95,5 @@ const PlayerNewsSchema = defineEntity({
 })
 
 /** A message or an invitation that a player has not seen yet. Each is a row of its own, so that no write waits for another. */
-export class PlayerNews extends PlayerNewsSchema.class {}
-PlayerNewsSchema.setClass(PlayerNews)
+export class UnreadMessage extends UnreadMessageSchema.class {}
+UnreadMessageSchema.setClass(UnreadMessage)

@@ -45,7 +45,7 @@ interface Known {
 
 /** The query of each signed-in request, for both dialects. */
 const LOOK_UP = `select s.id, s.player_id, s.last_seen_at, s.expires_at, p.name, p.avatar, p.is_admin, p.moderator,
-    (select count(*) from player_news n where n.player_id = p.id) as news
+    (select count(*) from player_news n where n.player_id = p.id) as unread
   from sessions s join players p on p.id = s.player_id where s.token_hash = ? and not p.disabled`
 
 interface LookUpRow {
@@ -57,7 +57,7 @@ interface LookUpRow {
   avatar: string | null
   is_admin: number
   moderator: number
-  news: number | string
+  unread: number | string
 }
 
 interface StandingRow {
@@ -254,7 +254,7 @@ export class Sessions {
       imageUrl: avatarPath(row.player_id, row.avatar),
       isAdmin: Boolean(row.is_admin),
       role: roleOf({ isAdmin: Boolean(row.is_admin), moderator: Boolean(row.moderator) }),
-      news: Number(row.news),
+      unread: Number(row.unread),
     }
     return {
       principal: { kind: 'session', playerId: row.player_id, scopes: 'all', credentialId: row.id, viewer },

@@ -18,7 +18,7 @@ t.test('messages and invitations are counted on every page until they are seen',
     return /<details class="menu">[\s\S]*?<\/details>/.exec((await client.get(path)).text)?.[0] ?? ''
   }
   t.match(await menu(player), /href="\/settings\/messages"[^>]*>Messages<\/a>/)
-  t.notMatch(await menu(player), /menu-news/)
+  t.notMatch(await menu(player), /menu-unread/)
 
   const invite = (playerId: string) => owner.post(`/api/games/${game.id}/invitations`, { role: 'maker', playerId })
   t.equal((await invite(player.id)).status, 201)
@@ -28,15 +28,15 @@ t.test('messages and invitations are counted on every page until they are seen',
   t.match(shown, /new messages: 2</)
   t.match(
     shown,
-    /href="\/settings\/messages"[^>]*>Messages <span class="menu-news">2<span class="visually-hidden"> new/,
+    /href="\/settings\/messages"[^>]*>Messages <span class="menu-unread">2<span class="visually-hidden"> new/,
   )
-  t.notMatch(await menu(owner), /menu-news/, 'for the player alone')
+  t.notMatch(await menu(owner), /menu-unread/, 'for the player alone')
 
   await player.request('HEAD', '/settings/messages')
   await player.get('/settings/messages', { headers: { 'sec-purpose': 'prefetch' } })
   t.match(await menu(player), /new messages: 2</, 'nobody has seen them by that')
-  t.notMatch(await menu(player, '/settings/messages'), /menu-news/, 'the page that shows them')
-  t.notMatch(await menu(player), /menu-news/, 'and each one after it')
+  t.notMatch(await menu(player, '/settings/messages'), /menu-unread/, 'the page that shows them')
+  t.notMatch(await menu(player), /menu-unread/, 'and each one after it')
   await app.db.transaction((em) => app.identity.tell(em, player.id, 'Again', 'You.'))
   clock.advance(181 * 86_400_000)
   await sweepReports(app, 180, new AbortController().signal)

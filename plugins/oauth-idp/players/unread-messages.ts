@@ -3,13 +3,13 @@ import type { Clock } from '../../../core/clock.ts'
 import { type Database, deleteInBatches } from '../../../core/data/database.ts'
 import { newId } from '../../../core/ids.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-import { PlayerNews } from './entities.ts'
+import { UnreadMessage } from './entities.ts'
 
 /**
- * What players have not seen yet on the page of their messages. Every page shows the number (`Viewer.news`), since a
+ * What players have not seen yet on the page of their messages. Every page shows the number (`Viewer.unread`), since a
  * platform may send no mail.
  */
-export class News {
+export class UnreadMessages {
   readonly #parts: { db: Database; clock: Clock; sessions: Pick<Sessions, 'forget'> }
 
   constructor(parts: { db: Database; clock: Clock; sessions: Pick<Sessions, 'forget'> }) {
@@ -19,7 +19,7 @@ export class News {
   /** Notes something new for a player, in the caller's transaction. Pages show it within seconds. */
   async noteIn(em: SqlEntityManager, playerId: string): Promise<void> {
     const at = this.#parts.clock.now()
-    await em.insert(PlayerNews, { id: newId('nws', at), playerId, at })
+    await em.insert(UnreadMessage, { id: newId('nws', at), playerId, at })
   }
 
   /** Notes that a player has seen all. Other nodes show it within seconds. */
