@@ -378,4 +378,18 @@ export default [
     replace: '',
     tests: ['core/data/key-rings'],
   },
+  {
+    name: 'a cache may show the games of one player to another',
+    in: 'core/http',
+    find: "if (!reply.hasHeader('cache-control')) reply.header('cache-control', cacheControl.private)",
+    replace: '',
+    tests: ['system/caching'],
+  },
+  {
+    name: 'a slash at the end leads to another host',
+    in: 'core/http',
+    find: '!/^\\/[^/\\\\]/.test(bare)',
+    replace: "bare === ''",
+    tests: ['core/kernel'],
+  },
 ]

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { installCompression } from '../http/compression.ts'
 import { installCors } from '../http/cors.ts'
 import { installErrorHandlers } from '../http/error-handler.ts'
+import { installPrivateCaching } from '../http/headers.ts'
 import { installIdempotency } from '../http/idempotency.ts'
 import { bodyLimitsOf, registerBodyLimits } from '../http/limits/body-limits.ts'
 import { registerRateLimits } from '../http/rate-limit.ts'
@@ -27,6 +28,7 @@ export async function installRules(app: FastifyInstance, telemetry: Telemetry | 
   await registerBodyLimits(app, bodyLimitsOf(config.limits))
   // Before what can refuse a request, so that its error has these headers, too.
   installSecurityHeaders(app, origins, { lan: config.lan.enabled })
+  installPrivateCaching(app)
   installCors(app)
   installRouteContract(app)
   installRequestRules(app)

@@ -47,6 +47,9 @@ export function installErrorHandlers(app: FastifyInstance): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const known = toPlatformError(error, request)
     if (known.statusCode >= 500) request.log.error({ err: error }, 'request failed')
+    // A slash at the end may have made an empty parameter.
+    const page = known.statusCode === 404 ? pageWithoutSlash(app, request) : null
+    if (page) return reply.redirect(page, 308)
     if (known.statusCode === 401 || known.statusCode === 404 || !isOwnForm(app, request))
       return sendError(app, request, reply, known)
     return returnForm(app, request, reply, { error, known }).then(
@@ -60,6 +63,8 @@ export function installErrorHandlers(app: FastifyInstance): void {
     if (site.kind === 'address' && wantsPage(request)) return reply.redirect(`${app.origins.portal}/`, 302)
     // A not-found page also shows that the viewer is signed in.
     const own = site.kind === 'portal' || site.kind === 'studio'
+    const page = pageWithoutSlash(app, request)
+    if (page) return reply.redirect(page, 308)
     if (own && wantsPage(request)) await app.auth.recogniseVisitor(request)
     return sendError(app, request, reply, noRoute(app, request))
   })
@@ -91,6 +96,19 @@ function leadOn(
       'cross-origin-resource-policy': 'cross-origin',
     })
     .redirect(to + path, 308)
+}
+
+/** Returns the address of the page that is meant by the same one with a slash at its end; null when there is none. */
+function pageWithoutSlash(app: FastifyInstance, request: FastifyRequest): string | null {
+  const { kind } = app.origins.of(request.raw)
+  const isRead = request.method === 'GET' || request.method === 'HEAD'
+  if ((kind !== 'portal' && kind !== 'studio') || !isRead || !wantsPage(request)) return null
+  const address = pathOf(request)
+  const [path = '/'] = address.split('?', 1)
+  const bare = path.slice(0, -1)
+  // An address that begins with two slashes would lead to another host.
+  if (!path.endsWith('/') || !/^\/[^/\\]/.test(bare)) return null
+  return app.routeTable.methodsAt(kind, bare).includes('GET') ? bare + address.slice(path.length) : null
 }
 
 /** Returns only the path and query of a request, so that a redirect can't lead to another host. */

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyInstance } from 'fastify'
 import type { ByteRange } from '../data/byte-range.ts'
 
 /** Shared parts of HTTP: entity tags, ranges, content negotiation, cache headers. */
@@ -10,7 +11,20 @@ export const cacheControl = {
   revalidate: 'public, max-age=0, must-revalidate',
   /** Equivalent to `revalidate`; the usual form for documents. */
   document: 'no-cache',
+  /** For what depends on the caller: only their browser may keep it, with revalidation on every use. */
+  private: 'private, no-cache',
 } as const
+
+/**
+ * Makes every response private that says nothing about caching itself. A cache may otherwise store it, and a proxy that
+ * caches without being told so would show it to others.
+ */
+export function installPrivateCaching(app: FastifyInstance): void {
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (!reply.hasHeader('cache-control')) reply.header('cache-control', cacheControl.private)
+    done(null, payload)
+  })
+}
 
 /**
  * Whether `If-None-Match` matches an entity tag, so that a GET is answered with 304 (RFC 9110 section 13.1.2: weak

@@ -35,7 +35,7 @@ export interface PageReply {
 /**
  * Renders a whole page, and sets status and headers. **Return** its result: `return renderPage(reply, {...})`.
  *
- * Pages are private to the viewer and revalidated; a route that shows a secret sets `Cache-Control: no-store` before.
+ * A route that shows a secret sets `Cache-Control: no-store`. Other pages may be kept by the browser (http/headers.ts).
  */
 export function renderPage(reply: PageReply, options: PageOptions): string {
   const { site, browserFiles } = reply.server
@@ -49,7 +49,6 @@ export function renderPage(reply: PageReply, options: PageOptions): string {
   const page = shell(site, browserFiles, reply.request, { ...options, title })
   reply.code(status)
   reply.header('content-type', 'text/html; charset=utf-8')
-  if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'private, no-cache')
   return page.start + render(options.head) + page.middle + body + page.end
 }
 

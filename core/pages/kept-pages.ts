@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { cacheControl } from '../http/headers.ts'
 import type { BrowserFile } from './browser-files.ts'
 import type { PageReply } from './index.ts'
 import { chosenTheme } from './theme.ts'
@@ -58,7 +59,7 @@ export class KeptPages {
     const path = request.url
     if (!this.#isForEverybody(request)) return render()
     const known = this.#pages.get(path)
-    if (known) return this.#app.browserFiles.send(request, reply, known, 'private, no-cache')
+    if (known) return this.#app.browserFiles.send(request, reply, known, cacheControl.private)
     const page = await render()
     if (known === undefined && this.#pages.size < MOST_PAGES) {
       this.#pages.set(path, null)

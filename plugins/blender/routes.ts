@@ -204,8 +204,7 @@ export const routes: Routes = async (app) => {
     },
     async (request, reply) => {
       const log = await blender.log(callerOf(request).playerId, request.params.id, request.query.tail)
-      reply.header('cache-control', 'private, no-cache').header('x-content-type-options', 'nosniff')
-      return reply.type('text/plain; charset=utf-8').send(log)
+      return reply.header('x-content-type-options', 'nosniff').type('text/plain; charset=utf-8').send(log)
     },
   )
 

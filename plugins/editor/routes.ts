@@ -3,6 +3,7 @@ import Type from 'typebox'
 import { InvalidRequest, PayloadTooLarge } from '../../core/errors.ts'
 import { formatBytes } from '../../core/format-bytes.ts'
 import { callerOf, TOKENS_AND_SESSION } from '../../core/http/auth.ts'
+import { cacheControl } from '../../core/http/headers.ts'
 import type { Routes } from '../../core/http/routes.ts'
 import { fileHead, replyWithFile } from '../../core/http/send-file.ts'
 import { BINARY } from '../../core/openapi/route-schema.ts'
@@ -38,7 +39,7 @@ const SHORT_BODY = 1024 ** 2
  */
 const FILE_HEADERS = [
   'cache-control',
-  'private, no-cache',
+  cacheControl.private,
   'x-content-type-options',
   'nosniff',
   'content-security-policy',

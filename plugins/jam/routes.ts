@@ -26,10 +26,9 @@ export const routes: Routes = async (app) => {
         response: { 200: JamAnswer },
       },
     },
-    async (request, reply) => {
+    async (request) => {
       const jam = await app.jams.current()
       if (!jam) throw new NotFound('jam')
-      reply.header('cache-control', 'private, no-cache')
       const voterId = request.principal?.kind === 'session' ? request.principal.playerId : null
       const [entries, voters, votes] = await Promise.all([
         app.jams.entries(jam.id),

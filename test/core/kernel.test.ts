@@ -5,6 +5,7 @@ import { defineEntity, p } from '@mikro-orm/core'
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import t from 'tap'
 import Type from 'typebox'
+import { NotFound } from '../../core/errors.ts'
 import { definePlugin, type Plugin } from '../../core/plugin.ts'
 import { startKernel } from '../kit/kernel.ts'
 
@@ -143,6 +144,17 @@ const echo = plugin('echo', {}, async (app) => {
   app.get('/here', { config: { auth: 'none' }, constraints: { origin: 'game' } }, async () => 'game')
 })
 
+const pages = plugin('pages', {}, async (app) => {
+  const options = { config: { auth: 'none', page: true }, constraints: { origin: 'portal' } } as const
+  app.get('/hall', options, async () => 'hall')
+  for (const url of ['/hall/:room', '/:wing/:room'])
+    app.get<{ Params: { room: string } }>(url, options, async ({ params }) => {
+      if (params.room !== 'north') throw new NotFound('room')
+      return 'room'
+    })
+  app.post('/hall/:room/leave', options, async () => 'gone')
+})
+
 const portal = { host: 'localhost:8080' }
 
 t.test('every refusal has the one error shape', async (t) => {
@@ -208,6 +220,22 @@ t.test('every refusal has the one error shape', async (t) => {
   const wrong = await app.inject({ method: 'DELETE', url: '/api/echo', headers: portal })
   t.equal(wrong.headers.allow, 'GET, HEAD, POST')
   t.match((await app.inject({ url: '/api/locked', headers: portal })).headers, { 'www-authenticate': 'Bearer' })
+})
+
+t.test('a slash at the end of the address of a page leads to the page', async (t) => {
+  const app = await startKernel(t, { plugins: [pages] })
+  const browser = { ...portal, accept: 'text/html' }
+  const asked = async (url: string, method: 'GET' | 'POST' = 'GET', from: Record<string, string> = browser) => {
+    const { statusCode, headers } = await app.inject({ method, url, headers: from })
+    return [statusCode, headers.location]
+  }
+  t.same(await asked('/hall/'), [308, '/hall'])
+  t.same(await asked('/hall/?q=a/&b=?'), [308, '/hall?q=a/&b=?'])
+  t.same(await asked('/hall/north/'), [308, '/hall/north'])
+  for (const url of ['/nowhere/', '//hall/', '/\\hall/', '/%2f%2fevil.test/', '//evil.test/hall/'])
+    t.equal((await asked(url))[0], 404, url)
+  t.equal((await asked('/hall/north/', 'GET', portal))[0], 404, 'a program hears that the address is wrong')
+  t.equal((await asked('/hall/north/', 'POST'))[0], 404, 'nor is a form sent elsewhere')
 })
 
 t.test('a query has no types, so there a number may be text', async (t) => {

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { cacheControl } from '../../../core/http/headers.ts'
 import { fileHead, replyWithFile } from '../../../core/http/send-file.ts'
 import type { Range } from '../../../drivers/storage/interface.ts'
 import type { Artifact } from '../schemas.ts'
@@ -17,7 +18,7 @@ export async function sendArtifact(
     'content-disposition',
     `${name === 'preview.png' ? 'inline' : 'attachment'}; filename="${name}"`,
     'cache-control',
-    'private, no-cache',
+    cacheControl.private,
     'accept-ranges',
     'bytes',
     'x-content-type-options',

@@ -63,7 +63,7 @@ export function headersOf(
     'content-type',
     contentType,
     'cache-control',
-    game.visibility === 'public' && !preview ? caching : 'private, no-cache',
+    game.visibility === 'public' && !preview ? caching : cacheControl.private,
     'x-content-type-options',
     'nosniff',
     'accept-ranges',

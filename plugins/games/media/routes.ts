@@ -134,7 +134,7 @@ async function send(
     'cross-origin-resource-policy',
     item.isPublic ? 'cross-origin' : 'same-origin',
     'cache-control',
-    item.isPublic ? cacheControl.immutable : 'private, no-cache',
+    item.isPublic ? cacheControl.immutable : cacheControl.private,
     'accept-ranges',
     'bytes',
   ])

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { folderSource } from '../../../core/data/built-files.ts'
+import { installPrivateCaching } from '../../../core/http/headers.ts'
 import { renderReference } from '../../../core/openapi/reference.ts'
 import { type BrowserFiles, browserFileRoutes, loadBrowserFiles } from '../../../core/pages/browser-files.ts'
 import { home, manage, settings, signIn } from '../../../core/pages/design/examples.ts'
@@ -53,6 +54,7 @@ const pages: Record<string, Omit<PageOptions, 'user'>> = {
 async function serve(site: Partial<Site> = {}): Promise<{ app: FastifyInstance; url: string }> {
   execFileSync(process.execPath, [join(root, 'build/browser.ts'), '--if-stale'])
   const app = Fastify()
+  installPrivateCaching(app)
   const files: BrowserFiles = await loadBrowserFiles(folderSource(join(root, 'dist/browser')))
   const legal = { operator: null, contact: null, terms: null, privacy: null }
   const decorated: Site = {
