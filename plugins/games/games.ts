@@ -48,6 +48,10 @@ import {
 import { settingsWith } from './settings.ts'
 import { suspensionsOfGames } from './suspension.ts'
 
+interface Creation {
+  also?: (em: SqlEntityManager, gameId: string) => Promise<void>
+}
+
 /** Finds, creates and changes games, and contains the parts of the plugin. */
 export class Games extends GameLookup {
   /** The additions of plugins to the owner's pages. */
@@ -130,13 +134,14 @@ export class Games extends GameLookup {
   /**
    * Creates a game, its slug and its OAuth application in one transaction.
    *
+   * @param options.also makes further writes in the same transaction
    * @returns the game with its client secret, which can't be read again
    * @throws InvalidRequest when `url` is no web address, or a language no BCP 47 tag
    * @throws QuotaExceeded when the owner has as many games as one may, those in the trash included
    * @throws SlugReserved, SlugTaken for a `slug` that cannot be had
    * @throws TooManyReserved when addresses of the owner's former games are reserved in too great a number
    */
-  async create(ownerId: string, fields: NewGame): Promise<CreatedGame> {
+  async create(ownerId: string, fields: NewGame, { also }: Creation = {}): Promise<CreatedGame> {
     const { db, clock, identity, origins, quotas } = this.#parts
     const createdAt = clock.now()
     const id = newId('gam', createdAt)
@@ -202,6 +207,7 @@ export class Games extends GameLookup {
       await indexGame(em, { id, title, tags })
       await indexFeatures(em, id, features)
       await recordActivity(em, clock, { gameId: id, action: 'game.create', detail: title })
+      await also?.(em, id)
       return { clientId, clientSecret, redirectUri }
     })
     const game = await this.get(id)
@@ -259,6 +265,7 @@ export class Games extends GameLookup {
         const to = row.externalUrl ?? null
         await identity.apps.moveApp(em, row.clientId, { from, to, origins: [home, ...domains] })
       }
+      if (title !== undefined) await identity.apps.rename(em, row.clientId, row.title)
       if (title !== undefined || plain.tags) await indexGame(em, row)
       if (features && row.features) await indexFeatures(em, id, row.features)
       const detail = changedFields(fields, fieldsOf(row))
@@ -270,17 +277,9 @@ export class Games extends GameLookup {
     if (slug !== undefined && slug !== before.slug) origins.moveDomains(before.slug, slug)
     const game = await this.get(id)
     await this.announce(game, before.slug)
-    if (game.url !== before.url) await events.emit('app.changed', { clientId: game.clientId, gameId: id })
-    if (game.title !== before.title || game.url !== before.url) await this.#renameApp(game)
+    if (game.title !== before.title || game.url !== before.url)
+      await events.emit('app.changed', { clientId: game.clientId, gameId: id })
     return game
-  }
-
-  /** Updates the name on the consent page. */
-  async #renameApp(game: Game): Promise<void> {
-    const app = await this.#parts.identity.apps.find(game.clientId)
-    if (!app) return
-    const homepage = game.hosted ? {} : { homepageUrl: game.url }
-    await this.#parts.identity.apps.update(game.ownerId, app.id, { name: game.title, ...homepage })
   }
 
   /**

@@ -85,6 +85,7 @@ export default definePlugin(
       identity.sessions.renew(request, reply).then(() => done(), fail)
     })
     app.jobs.every('oauth-idp/sweep', 3600, ({ signal }) => identity.sweep(signal))
+    app.jobs.every('oauth-idp/sweep-pictures', 24 * 3600, ({ signal }) => identity.avatars.sweep(signal))
     app.addHook('preClose', () => identity.signIns.flush())
 
     app.announcements.push({ label: 'Set-up', text: () => identity.setupUrl() })

@@ -57,21 +57,23 @@ export class Remixes {
    * @throws QuotaExceeded, and errors of `deploys.copy`: then no game is made
    */
   async create(playerId: string, idOrSlug: string, { title }: { title?: string | undefined } = {}): Promise<Game> {
-    const { db, clock, deploys, games, scores } = this.#parts
+    const { clock, deploys, games, scores } = this.#parts
     const source = await this.mustBeOffered(playerId, idOrSlug)
     if (source.liveDeployId === null) throw new NothingToRemix()
     const { authWidget, crossOriginIsolated, clickToStart, multiplayer } = source.settings
     const { description, tags, features } = source
-    const made = await games.create(playerId, {
+    const fields = {
       title: visibleText(title ?? '') || this.titleFor(source),
       description,
       tags,
       features,
       settings: { authWidget, crossOriginIsolated, clickToStart, multiplayer },
+    }
+    const origin = { sourceGameId: source.id, sourceTitle: source.title, sourceOwnerId: source.ownerId }
+    const made = await games.create(playerId, fields, {
+      also: async (em, gameId) => void (await em.insert(RemixRow, { gameId, ...origin, createdAt: clock.now() })),
     })
     try {
-      const origin = { sourceGameId: source.id, sourceTitle: source.title, sourceOwnerId: source.ownerId }
-      await db.transaction((em) => em.insert(RemixRow, { gameId: made.id, ...origin, createdAt: clock.now() }))
       for (const { id, fields } of await scores.boards.list(source.id)) await scores.boards.put(made.id, id, fields)
       const message = `Made from ${source.title}`
       await deploys.copy({ from: source.liveDeployId, gameId: made.id, ownerId: playerId, message })

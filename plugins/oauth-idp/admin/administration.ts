@@ -252,7 +252,7 @@ export class Administration {
   /** Gives a player the generated picture. @throws NotFound; Forbidden when a moderator acts on staff */
   async removePicture(id: string, by = PROGRAM): Promise<void> {
     await this.#change(id, { avatar: null }, { by, action: 'player.picture' })
-    await this.#context.avatars.remove(id)
+    await this.#context.avatars.deleteFiles(id)
   }
 
   /**

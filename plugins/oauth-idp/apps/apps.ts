@@ -270,7 +270,16 @@ export class Apps {
     row.redirectUris = [...own, ...registeredUris(row).filter((uri) => !gone.includes(uri) && !own.includes(uri))]
     row.servedUris = to === null ? own : []
     row.hosted = to === null
+    if (to !== null) row.homepageUrl = to
     await em.flush()
+  }
+
+  /**
+   * Gives the application of a game the game's title, which the consent page shows. It runs in the caller's transaction;
+   * the caller then emits `app.changed`.
+   */
+  async rename(em: SqlEntityManager, clientId: string, name: string): Promise<void> {
+    await em.nativeUpdate(OAuthAppRow, { clientId }, { name, updatedAt: this.#context.clock.now() })
   }
 
   /**

@@ -132,7 +132,7 @@ export class AccountDeletion {
       for (const app of ended.apps) await apps.announce(app)
       await events.emit('player.changed', { playerId })
       await events.emit('player.deleted', { playerId })
-      await avatars.remove(playerId)
+      await avatars.deleteFiles(playerId)
     })
   }
 }

@@ -29,7 +29,13 @@ export interface Picture {
   bytes: Buffer
 }
 
-const key = (playerId: string, digest: string) => `avatars/${playerId}/${digest}`
+const PREFIX = 'avatars/'
+const key = (playerId: string, digest: string) => `${PREFIX}${playerId}/${digest}`
+
+/** An upload that began earlier is in its player's row by now, or never will be. */
+const UNDER_WAY_MS = 24 * 3_600_000
+/** The number of pictures that a sweep looks up together. */
+const SWEPT = 100
 
 /** The pictures of players: uploaded, or generated from their id. */
 export class Avatars {
@@ -75,7 +81,38 @@ export class Avatars {
   async remove(playerId: string): Promise<void> {
     await this.#context.db.transaction((em) => em.nativeUpdate(PlayerRow, { id: playerId }, { avatar: null }))
     await this.#context.events.emit('player.changed', { playerId })
-    await this.#deleteAllBut(playerId, null)
+    await this.deleteFiles(playerId)
+  }
+
+  /** Deletes the stored pictures of a player whose row has none any more. */
+  deleteFiles(playerId: string): Promise<void> {
+    return this.#deleteAllBut(playerId, null)
+  }
+
+  /** Deletes pictures that no player has, which a crash left: after an upload, or after the end of an account. */
+  async sweep(signal: AbortSignal): Promise<void> {
+    const { clock, storage } = this.#context
+    const before = clock.now().getTime() - UNDER_WAY_MS
+    let keys: string[] = []
+    for await (const blob of storage.list(PREFIX)) {
+      if (signal.aborted) return
+      if (blob.modifiedAt.getTime() < before) keys.push(blob.key)
+      if (keys.length < SWEPT) continue
+      await this.#deleteUnused(keys)
+      keys = []
+    }
+    if (keys.length > 0) await this.#deleteUnused(keys)
+  }
+
+  async #deleteUnused(keys: string[]): Promise<void> {
+    const { db, storage } = this.#context
+    const ids = [...new Set(keys.map((each) => each.split('/')[1] ?? ''))]
+    const players = await db.query<{ id: string; avatar: string | null }>(
+      `select id, avatar from players where id in (${ids.map(() => '?').join(', ')}) and avatar is not null`,
+      ids,
+    )
+    const used = new Set(players.map(({ id, avatar }) => key(id, String(avatar))))
+    for (const each of keys) if (!used.has(each)) await storage.delete(each)
   }
 
   async #look(playerId: string): Promise<{ avatar: string | null } | null> {
