@@ -153,6 +153,8 @@ t.test(
     await page.clock.install()
     await signIn(world, context, world.owner)
     await openGame(page, world.url)
+    // The jump of the clock would end the wait for the browser's database.
+    await page.evaluate(() => saves.get('b'))
     await page.clock.pauseAt(Date.now() + 60_000)
     await page.evaluate(async () => {
       await saves.set('a', 1)
