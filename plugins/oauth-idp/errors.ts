@@ -20,6 +20,11 @@ export const EmailDomainBlocked = defineError(
   'Addresses at %s are not accepted here; use another one.',
 )
 export const SetupLinkUsed = defineError('gone', 410, 'This set-up link has been used, or was never valid.')
+export const InvitationUsed = defineError(
+  'gone',
+  410,
+  'This invitation has been used, has expired, or was never valid. Check it, or ask for another.',
+)
 export const LinkUsed = defineError('gone', 410, 'This link has been used, has expired, or was never valid.')
 export const GuestsNotWelcome = defineError(
   'guests_off',

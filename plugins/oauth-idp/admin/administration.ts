@@ -40,7 +40,10 @@ export type ManagedPlayer = Player & { disabled: boolean; trusted: boolean }
 
 export interface NewInvitation {
   note: string
+  /** What one may type instead of the link: `BCDF-GHJK-LMNP`. */
+  code: string
   link: string
+  expiresAt: Date
 }
 
 export interface Invitation {
@@ -310,13 +313,14 @@ export class Administration {
   inviteAll(notes: readonly string[], by = PROGRAM): Promise<NewInvitation[]> {
     const { db, clock, tokens, portalUrl } = this.#context
     const lifeMs = INVITATION_DAYS * 86_400_000
+    const expiresAt = new Date(clock.now().getTime() + lifeMs)
     return db.transaction(async (em) => {
       const made: NewInvitation[] = []
       for (const text of notes) {
         const note = text.trim().slice(0, 100)
         await recordAction(em, clock, { by, action: 'invitation.make', target: SERVER, after: { note } })
-        const token = await tokens.issue(em, 'invite', { data: { note }, lifeMs })
-        made.push({ note, link: `${portalUrl}/invite/${token}` })
+        const code = await tokens.issue(em, 'invite', { data: { note }, lifeMs })
+        made.push({ note, code, link: `${portalUrl}/invite/${code}`, expiresAt })
       }
       return made
     })

@@ -14,16 +14,19 @@ import {
   Timestamp,
   type View,
 } from '../../../core/pages/index.ts'
-import type { Invitation, NewInvitation } from './administration.ts'
+import type { Invitation } from './administration.ts'
+import { type Slip, Slips } from './invitation-slips.ts'
 
 interface InvitationsPageProps {
   invitations: Invitation[]
   /** The links that were just made. */
-  made: NewInvitation[]
+  made: Slip[]
+  /** The address of the sign-up, as one would write it down. */
+  signUpAddress: string
   signUp: 'open' | 'invite' | 'closed'
 }
 
-export const InvitationsPage = ({ invitations, made, signUp }: InvitationsPageProps): View => html`
+export const InvitationsPage = ({ invitations, made, signUpAddress, signUp }: InvitationsPageProps): View => html`
   <${PageHeader} title="Invitations" crumbs=${[{ label: 'Players', href: '/admin/players' }]}
     lede="Each link makes one account, within fourteen days." />
   ${
@@ -34,7 +37,9 @@ export const InvitationsPage = ({ invitations, made, signUp }: InvitationsPagePr
     made.length > 0 &&
     html`<${Notice} tone="success" title=${made.length === 1 ? 'The link is shown only this once.' : `${made.length} links, which are shown only this once.`}>
       ${made.length === 1 ? html`<${CopyValue} value=${made[0]?.link} label="Invitation link" />` : html`<${CodeBlock} title="For a table or a message" code=${made.map(({ note, link }) => `${note}\t${link}`).join('\n')} />`}
-    <//>`
+    <//>
+    <p class="lede">Printed, this page is a slip for each.</p>
+    <${Slips} slips=${made} signUpAddress=${signUpAddress} asksForCode=${signUp !== 'open'} />`
   }
   <${Section} layout="side" title="Invite somebody" description="Send each link to the person that you invite.">
     <${Card}>

@@ -9,6 +9,7 @@ import { type PageOptions, renderPage } from '../../../core/pages/index.ts'
 import { downloadHeaders } from '../players/data-export.ts'
 import { decisionsOf } from '../players/shared-content.ts'
 import type { NewInvitation } from './administration.ts'
+import { slipsOf } from './invitation-slips.ts'
 import { InvitationsPage } from './invitations-page.ts'
 import { PlayerPage } from './player-page.ts'
 import { PlayersPage } from './players-page.ts'
@@ -245,7 +246,12 @@ export const adminPages: Routes = async (app) => {
       title: 'Invitations',
       current: '/admin/players',
       status: made.length > 0 ? 201 : 200,
-      body: InvitationsPage({ invitations: await administration.invitations(), made, signUp: config.signUp }),
+      body: InvitationsPage({
+        invitations: await administration.invitations(),
+        made: await slipsOf(made),
+        signUpAddress: `${new URL(app.origins.portal).host}/sign-up`,
+        signUp: config.signUp,
+      }),
     })
 }
 

@@ -1,10 +1,11 @@
-import { createHmac, randomInt } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import type { Clock } from '../../../core/clock.ts'
 import { markOnce } from '../../../core/data/consume-once.ts'
 import type { Database, Statements } from '../../../core/data/database.ts'
 import { randomText } from '../../../core/ids.ts'
 import type { OAuthClient } from '../apps/client.ts'
 import { hashSecret } from '../secret-hash.ts'
+import { codeOf, grouped, parseCode } from '../typed-codes.ts'
 import { DeviceCode } from './entities.ts'
 import { InvalidGrant, OAuthError } from './errors.ts'
 import type { Grants } from './grants.ts'
@@ -14,8 +15,6 @@ export const POLL_SECONDS = 5
 /** The tolerance for a client that waits exactly its interval but has a slightly fast clock. */
 const EARLY_MS = 500
 
-/** Consonants without those that look or sound alike. They form no words and are not misread (RFC 8628 section 6.1). */
-const USER_CODE_ALPHABET = 'BCDFGHJKLMNPQRSTVWXZ'
 const USER_CODE_LENGTH = 8
 
 /**
@@ -67,7 +66,7 @@ export class DeviceCodes {
   /** @returns both codes, which are not stored; the user code in display form: `BCDF-GHJK` */
   async issue({ scope, ...request }: DeviceRequest): Promise<{ deviceCode: string; userCode: string }> {
     const deviceCode = randomText(32)
-    const letters = Array.from({ length: USER_CODE_LENGTH }, () => USER_CODE_ALPHABET[randomInt(20)]).join('')
+    const letters = codeOf(randomBytes(16), USER_CODE_LENGTH)
     await this.#db.em().insert(DeviceCode, {
       ...request,
       deviceHash: hashSecret(deviceCode),
@@ -81,7 +80,7 @@ export class DeviceCodes {
       polledAt: null,
       expiresAt: new Date(this.#clock.now().getTime() + DEVICE_CODE_SECONDS * 1000),
     })
-    return { deviceCode, userCode: `${letters.slice(0, 4)}-${letters.slice(4)}` }
+    return { deviceCode, userCode: grouped(letters) }
   }
 
   /** Finds the pending request of a user code as typed; null when there is none. */
@@ -143,10 +142,5 @@ export class DeviceCodes {
   }
 }
 
-/** Normalises a user code: removes dash and spaces, ignores case; null when it can't be one. */
-export function parseUserCode(userCode: string): string | null {
-  const letters = userCode.toUpperCase().replace(/[\s-]/g, '')
-  return letters.length === USER_CODE_LENGTH && [...letters].every((letter) => USER_CODE_ALPHABET.includes(letter))
-    ? letters
-    : null
-}
+/** Returns the letters of a user code; null when it can't be one. */
+export const parseUserCode = (userCode: string): string | null => parseCode(userCode, USER_CODE_LENGTH)

@@ -6,6 +6,7 @@ import { callerAddress } from '../../../core/http/rate-limit.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { renderPage, type View } from '../../../core/pages/index.ts'
 import { signInAgainPath } from '../sessions/recent-sign-in.ts'
+import { grouped } from '../typed-codes.ts'
 import { parseUserCode, type WaitingDevice } from './device-codes.ts'
 import { DeviceApprovalPage, DeviceCodePage, DeviceDonePage } from './device-page.ts'
 
@@ -95,7 +96,7 @@ export const devicePages: Routes = async (app) => {
         clientName: client.name,
         label: device.label,
         machine: device.machine,
-        userCode: `${letters.slice(0, 4)}-${letters.slice(4)}`,
+        userCode: grouped(letters),
         playerName: callerOf(request).viewer?.name ?? '',
         scope: identity.builtins.has(client.clientId) ? null : device.scope,
       }),

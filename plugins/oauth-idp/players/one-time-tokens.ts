@@ -5,9 +5,13 @@ import { consumeOnce } from '../../../core/data/consume-once.ts'
 import { type Database, deleteInBatches } from '../../../core/data/database.ts'
 import { newId, randomText } from '../../../core/ids.ts'
 import { hashSecret } from '../secret-hash.ts'
+import { codeOf, grouped, parseCode } from '../typed-codes.ts'
 import { OneTimeToken } from './entities.ts'
 
 export type Purpose = 'reset' | 'sign-up' | 'verify' | 'new-email' | 'invite' | 'connect' | 'oauth-request'
+
+/** With 52 bits nobody guesses one of a hundred invitations within their fourteen days. */
+export const INVITATION_LETTERS = 12
 
 export interface NewToken {
   /** A nonce of `newNonce`, if the token is derived again later. The default is a fresh one. */
@@ -38,9 +42,24 @@ export class OneTimeTokens {
     return randomText(32)
   }
 
-  /** Derives the token of a nonce: 43 characters of `[A-Za-z0-9_-]`. */
+  /**
+   * Derives the token of a nonce: 43 characters of `[A-Za-z0-9_-]`; of an invitation, which people may type, twelve letters
+   * (`BCDF-GHJK-LMNP`).
+   */
   tokenOf(purpose: Purpose, nonce: string): string {
-    return createHmac('sha256', this.#key).update(`${purpose}/${nonce}`).digest('base64url')
+    const derived = createHmac('sha256', this.#key).update(`${purpose}/${nonce}`).digest()
+    return purpose === 'invite' ? grouped(codeOf(derived, INVITATION_LETTERS)) : derived.toString('base64url')
+  }
+
+  /**
+   * Returns the hash under which a token is stored. A plain hash of a few letters can be reversed by brute force, so theirs
+   * is keyed. Invitations of earlier versions have 43 characters.
+   */
+  hashOf(purpose: Purpose, token: string): string {
+    const letters = purpose === 'invite' ? parseCode(token, INVITATION_LETTERS) : null
+    return letters === null
+      ? hashSecret(token)
+      : createHmac('sha256', this.#key).update(`hash/${letters}`).digest('base64url')
   }
 
   /** Stores a token. Repeating it with the same nonce changes nothing, so that a job can be retried. */
@@ -56,7 +75,7 @@ export class OneTimeTokens {
       OneTimeToken,
       {
         id: newId('ott', createdAt),
-        tokenHash: hashSecret(token),
+        tokenHash: this.hashOf(purpose, token),
         purpose,
         playerId,
         email,
@@ -71,7 +90,7 @@ export class OneTimeTokens {
 
   /** Returns the data of a token without using it; null when it is used, expired, or has another purpose. */
   find(purpose: Purpose, token: string): Promise<OneTimeToken | null> {
-    return this.#db.em().findOne(OneTimeToken, this.#valid(purpose, hashSecret(token)))
+    return this.#db.em().findOne(OneTimeToken, this.#valid(purpose, this.hashOf(purpose, token)))
   }
 
   /** Consumes a token. Of several concurrent callers, one gets true. */

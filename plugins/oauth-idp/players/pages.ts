@@ -5,6 +5,8 @@ import type { Routes } from '../../../core/http/routes.ts'
 import { returnPath } from '../../../core/origins/return-path.ts'
 import { Button, Form, html, Row, renderPage } from '../../../core/pages/index.ts'
 import { type FormProblem, formProblemOf } from '../form-problems.ts'
+import { grouped, parseCode } from '../typed-codes.ts'
+import { INVITATION_LETTERS } from './one-time-tokens.ts'
 import { addressOrNothing } from './profile.ts'
 import { renderMailSent } from './recovery-pages.ts'
 import { other, SignInPage, SignUpPage } from './sign-in-page.ts'
@@ -23,7 +25,7 @@ const invited = {
 /** Form fields are optional in the schema, so that an error about a missing field appears beside it. */
 const Text = Type.Optional(Type.String({ maxLength: 4096 }))
 const NewAccount = Type.Object({ email: Text, password: Text, name: Text, returnTo: Text, work: Text })
-/** `invitation` is the pasted link of an invitation. */
+/** `invitation` is the pasted link of an invitation, or its code. */
 const NewAccountOrInvitation = Type.Object({ ...NewAccount.properties, invitation: Text })
 const PageQuery = Type.Object({
   returnTo: Type.Optional(Type.String()),
@@ -57,10 +59,15 @@ interface SignUpForm {
   name?: string
   problem?: FormProblem
   invitation?: string
+  /** What was entered for an invitation. */
+  typed?: string | undefined
 }
 
-/** Returns the token of an invitation's link, or nothing that could be one. The link may stand in a sentence. */
-const invitationIn = (text: string): string => /\/invite\/([\w-]{1,100})/.exec(text)?.[1] ?? ''
+/** Returns the token of an invitation's link, which may stand in a sentence, or of its code; nothing when there is none. */
+function invitationIn(text: string): string {
+  const letters = parseCode(text, INVITATION_LETTERS)
+  return letters === null ? (/\/invite\/([\w-]{1,100})/.exec(text)?.[1] ?? '') : grouped(letters)
+}
 
 /** The pages for sign-in, sign-up and sign-out, which work without a script. */
 export const playerPages: Routes = async (app) => {
@@ -127,7 +134,7 @@ export const playerPages: Routes = async (app) => {
       await sessions.start(reply, player.id)
       return reply.redirect(returnTo, 303)
     } catch (error) {
-      return signUpPage(reply, { returnTo, email, name, problem: formProblemOf(error) })
+      return signUpPage(reply, { returnTo, email, name, typed: invitation, problem: formProblemOf(error) })
     }
   })
 

@@ -114,6 +114,8 @@ interface SignUpProps extends AccountFormProps {
   minLength: number
   /** Whether an invitation makes an account where sign-up is not open. */
   invites: boolean
+  /** What was entered for an invitation. */
+  typed?: string | undefined
   /** Whether a new account needs a proof of work. */
   needsWork: boolean
   /** The terms that a new account accepts. */
@@ -142,8 +144,8 @@ export function SignUpPage(props: SignUpProps): View {
           html`<${Form} action="/sign-up" submit="Use the invitation"
             beside=${html`<${Button} kind="quiet" href=${other('/sign-in', returnTo)}>Have an account? Sign in<//>`}>
             <input type="hidden" name="returnTo" value=${returnTo} />
-            <${Field} label="Link of your invitation" name="invitation" required autocomplete="off" error=${problem?.message}
-              hint="Paste it here, and you go on from where you are." />
+            <${Field} label="Link or code of your invitation" name="invitation" value=${props.typed} required autocomplete="off" error=${problem?.message}
+              hint="Paste the link, or type the code, such as BCDF-GHJK-LMNP. You then go on from where you are." />
           <//>`
         }
         ${!props.invites && html`<div class="row"><${Button} kind="act" href=${other('/sign-in', returnTo)}>Sign in instead<//></div>`}

@@ -6,7 +6,7 @@ import { NotFound } from '../../../core/errors.ts'
 import type { Events } from '../../../core/events.ts'
 import type { RateLimiter } from '../../../core/http/rate-limit.ts'
 import { newId } from '../../../core/ids.ts'
-import { GuestsNotWelcome, InvalidCredentials, LinkUsed, SignUpClosed } from '../errors.ts'
+import { GuestsNotWelcome, InvalidCredentials, InvitationUsed, LinkUsed, SignUpClosed } from '../errors.ts'
 import { hashSecret } from '../secret-hash.ts'
 import { type AccountEmails, LINK_MS } from './account-emails.ts'
 import { mustNotBeBlocked } from './email-domains.ts'
@@ -87,7 +87,7 @@ export class SignUp {
    * unknown addresses.
    *
    * @returns the player, or null when a mail is being sent
-   * @throws SignUpClosed; LinkUsed for a bad invitation; RateLimited; EmailTaken and what `Players.prepare` throws;
+   * @throws SignUpClosed; InvitationUsed; RateLimited; EmailTaken and what `Players.prepare` throws;
    *   EmailDomainBlocked; ChallengeRequired, ChallengeInvalid
    */
   async begin(fields: NewPlayer, options: SignUpOptions): Promise<Player | null> {
@@ -95,13 +95,13 @@ export class SignUp {
     const { challenge, blockedEmailDomains } = this.#context
     const { address, work, invitation, guestId, wayBack } = options
     if (signUp !== 'open' && (signUp === 'closed' || !invitation)) throw new SignUpClosed()
-    if (invitation && !(await tokens.find('invite', invitation))) throw new LinkUsed()
+    if (invitation && !(await tokens.find('invite', invitation))) throw new InvitationUsed()
     await rateLimiter.take(`sign-up/${address}`, signUpsPerMinute, 60_000)
     // An address that is refused, or can't be one, costs no proof. `prepare` reports the latter with the other fields.
     mustNotBeBlocked(addressOrNothing(fields.email), blockedEmailDomains)
     if (!invitation && !guestId) await challenge.accept(work, address)
     const row = await players.prepare(fields, address)
-    const invitationHash = invitation ? hashSecret(invitation) : null
+    const invitationHash = invitation ? tokens.hashOf('invite', invitation) : null
     if (!verifyEmail) return this.#write(row, { invitationHash, guestId })
 
     const email = row.email as string
@@ -115,10 +115,10 @@ export class SignUp {
     return null
   }
 
-  /** Requires a valid invitation. @throws LinkUsed when the invitation is unknown or no longer valid; SignUpClosed */
+  /** Requires a valid invitation. @throws InvitationUsed when it is unknown or no longer valid; SignUpClosed */
   async mustBeInvited(invitation: string): Promise<void> {
     if (this.#context.signUp === 'closed') throw new SignUpClosed()
-    if (!(await this.#context.tokens.find('invite', invitation))) throw new LinkUsed()
+    if (!(await this.#context.tokens.find('invite', invitation))) throw new InvitationUsed()
   }
 
   /** Whether the link of a mail can still create an account. */
@@ -222,7 +222,7 @@ export class SignUp {
     const write = async (em: SqlEntityManager) => {
       if (waiting && !(await tokens.consume(em, waiting))) throw new LinkUsed()
       const invitation = invitationHash && { purpose: 'invite', tokenHash: invitationHash }
-      if (invitation && !(await tokens.consume(em, invitation))) throw new LinkUsed()
+      if (invitation && !(await tokens.consume(em, invitation))) throw new InvitationUsed()
       // Other sign-ups with the same address may be pending; they end because this one proved ownership of the address.
       if (waiting) await em.nativeDelete(OneTimeToken, { purpose: 'sign-up', email: row.email })
       return guestId ? this.#upgrade(em, guestId, row) : players.insert(em, row)

@@ -95,6 +95,13 @@ t.test('account pages are accessible and fit, on a phone and a desk, by day and 
   await page.getByRole('button', { name: 'Create the links' }).click()
   const invitation = (await page.getByLabel('Invitation link', { exact: true }).locator('code').textContent()) as string
   await check('invitations')
+  await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
+  t.ok(await page.locator('.slip').isVisible())
+  for (const other of ['header', 'h1', '.notice', '.lede', 'form', 'table', 'footer'])
+    t.notOk(await page.locator(other).first().isVisible(), `${other} is not printed`)
+  const ink = await page.locator('.slip-code').evaluate((element) => getComputedStyle(element).color)
+  t.match(ink, /^rgb\((\d\d?), (\d\d?), (\d\d?)\)$/, 'dark on paper')
+  await page.emulateMedia({ media: 'screen', colorScheme: 'light' })
   t.match(await page.goto(`${portal}/admin/players/${admin.id}`).then(() => page.textContent('main')), /This is you/)
   const question = await identity.upstream.arrive(
     identity.upstream.provider('club'),

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import t from 'tap'
 import { Passkey } from '../../../plugins/oauth-idp/passkeys/entities.ts'
 import { UpstreamAccount } from '../../../plugins/oauth-idp/upstream/entities.ts'
@@ -213,11 +214,19 @@ t.test('the names of a class make a link each', async (t) => {
   const { status, text } = await admin.submit('/admin/invitations', { note: 'Ada\r\n\r\n Bob \r\n<Eve>\r\n' })
   t.equal(status, 201)
   t.match(text, /3 links, which are shown only this once/)
-  const links = [...text.matchAll(/^(?:.*>)?(\S+)\thttp:\/\/localhost:8080(\/invite\/[\w-]{43})/gm)]
+  const links = [...text.matchAll(/^(?:.*>)?(\S+)\thttp:\/\/localhost:8080(\/invite\/[B-Z]{4}-[B-Z]{4}-[B-Z]{4})\n?/gm)]
   t.same(
     links.map(([, note]) => note),
     ['Ada', 'Bob', '&lt;Eve>'],
   )
+  const slips = [...text.matchAll(/<p class="slip-name">([^<]+)<\/p>.*?<p class="slip-code">([^<]+)<\/p>/gs)]
+  t.same(
+    slips.map(([, name, code]) => [name, `/invite/${code}`]),
+    links.map(([, note, path]) => [note, path]),
+    'and a slip to print',
+  )
+  t.match(text, /type the code at <span[^>]*>localhost:8080\/sign-up</)
+  t.equal(text.match(/<svg class="qr"/g)?.length, 3)
   for (const [index, [, , path]] of links.entries()) {
     const account = { name: `Pupil ${index}`, email: `pupil${index}@class.example`, password: PASSWORD }
     t.equal((await new Client(platform.app).submit(path as string, account)).status, 303)
@@ -230,9 +239,26 @@ t.test('the names of a class make a link each', async (t) => {
   t.same(await platform.app.identity.administration.invitations(), [])
 })
 
+t.test('a code is not found from the database, and one of an earlier version still works', async (t) => {
+  const { app } = await startPlatform(t, { only, config: { auth: { signUp: 'invite' } } })
+  const { administration, signUp } = app.identity
+  const [made] = await administration.inviteAll(['Ada'])
+  const code = made?.code as string
+  t.match(code, /^[BCDFGHJKLMNPQRSTVWXZ]{4}(-[BCDFGHJKLMNPQRSTVWXZ]{4}){2}$/)
+  const [row] = await app.db.query<{ hash: string }>('select token_hash as hash from one_time_tokens')
+  for (const guess of [code, code.replaceAll('-', '')])
+    t.not(row?.hash, createHash('sha256').update(guess).digest('base64url'))
+  await signUp.mustBeInvited(code)
+  const former = 'V'.repeat(43)
+  const hash = createHash('sha256').update(former).digest('base64url')
+  await app.db.execute('update one_time_tokens set token_hash = ?', [hash])
+  await signUp.mustBeInvited(former)
+  await t.rejects(signUp.mustBeInvited(code), { code: 'gone' })
+})
+
 async function invite(admin: PlayerClient, note: string): Promise<string> {
   const { status, text } = await admin.submit('/admin/invitations', { note })
-  const path = /http:\/\/localhost:8080(\/invite\/[\w-]{43})/.exec(text)?.[1]
+  const path = /http:\/\/localhost:8080(\/invite\/[B-Z]{4}-[B-Z]{4}-[B-Z]{4})\b/.exec(text)?.[1]
   if (status !== 201 || !path) throw new Error(`No invitation: ${status}`)
   return path
 }

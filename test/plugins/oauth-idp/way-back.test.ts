@@ -95,17 +95,24 @@ t.test('an invitation whose link is pasted where the sign-in led', async (t) => 
   const browser = new Client(platform.app)
   const returnTo = await arrive(browser, authorizeUrl(game))
   const page = await browser.get(inQuery('/sign-up', returnTo))
-  t.match(page, { status: 403, text: /Link of your invitation/ })
+  t.match(page, { status: 403, text: /Link or code of your invitation/ })
   t.match(page.text, /name="returnTo" value="\/oauth\/authorize\?/)
   const pasted = await browser.submit('/sign-up', { invitation: ` ${link}\n`, returnTo })
   t.match(pasted, { status: 303, headers: { location: inQuery(new URL(link).pathname, returnTo) } })
-  for (const invitation of ['', 'https://evil.example/invite/x', `${link}x`, '/invite//evil.example']) {
+  const code = new URL(link).pathname.split('/').at(-1) as string
+  for (const typed of [code, code.toLowerCase(), code.replaceAll('-', ' '), ` ${code.replaceAll('-', '')} `]) {
+    const { status, headers } = await browser.submit('/sign-up', { invitation: typed, returnTo })
+    t.same([status, headers.location], [303, inQuery(`/invite/${code}`, returnTo)], typed)
+  }
+  for (const invitation of ['', 'BCDF-GHJK', 'https://evil.example/invite/x', `${link}x`, '/invite//evil.example']) {
     const refused = await browser.submit('/sign-up', { invitation, returnTo })
-    t.match(refused, { status: 410, text: /Link of your invitation/ }, JSON.stringify(invitation))
+    t.match(refused, { status: 410, text: /Link or code of your invitation/ }, JSON.stringify(invitation))
     t.match(refused.text, /aria-invalid|field-error/, 'with what is wrong beside the field')
+    const [field = ''] = /<input[^>]*name="invitation"[^>]*>/.exec(refused.text) ?? []
+    t.equal(/value="([^"]*)"/.exec(field)?.[1] ?? '', invitation, 'and what was typed')
   }
   const closed = await start(t, { signUp: 'closed' })
-  t.notMatch((await closed.platform.stranger.get('/sign-up')).text, /Link of your invitation/)
+  t.notMatch((await closed.platform.stranger.get('/sign-up')).text, /Link or code of your invitation/)
 })
 
 t.test('a sign-up by the API', async (t) => {
