@@ -12,6 +12,7 @@ import type {
   AccountRescue,
   Administration,
   AuthConfig,
+  Invitations,
   PasswordAuthentication,
   Player,
   Players,
@@ -85,6 +86,23 @@ export async function withQuotas(
   await withAccounts(options, installation, async ({ db, players }) => {
     const limits = new PlayerLimitsStore({ db, clock: systemClock }, limitsOf(quotas, config))
     await work({ limits, find: (player) => findPlayer(players, player) })
+  })
+}
+
+/** Runs work with the invitations of the configured database. */
+export async function withInvitations(
+  options: ConfigOptions,
+  installation: Installation,
+  work: (invitations: Invitations) => Promise<void>,
+): Promise<void> {
+  const [{ Invitations, OneTimeTokens }, { Keys }] = await Promise.all([
+    import('../plugins/oauth-idp/index.ts'),
+    import('../core/data/keys.ts'),
+  ])
+  const { config } = await loadPlatformConfig(options)
+  await withAccounts(options, installation, async ({ db }) => {
+    const parts = { db, clock: systemClock, portalUrl: config.portal.url }
+    await work(new Invitations({ ...parts, tokens: new OneTimeTokens({ ...parts, keys: await Keys.open(config) }) }))
   })
 }
 

@@ -2,10 +2,11 @@ import { type Command, Option } from 'commander'
 import { InvalidRequest, NotFound } from '../../core/errors.ts'
 import type { Role } from '../../core/http/auth.ts'
 import type { Player, RemovedMethods } from '../../plugins/oauth-idp/index.ts'
-import { commandActor, withAccounts, withSuspensions, withTrust } from '../admin-services.ts'
+import { commandActor, findPlayer, withAccounts, withSuspensions, withTrust } from '../admin-services.ts'
 import type { Installation } from '../installation.ts'
 import { printResult, withJson } from '../json-output.ts'
 import { type ConfigOptions, loadPlatformConfig, withConfigOptions } from '../options.ts'
+import { configureInvite } from './admin-invite.ts'
 import { configureQuota } from './admin-quota.ts'
 import { configureReports } from './admin-reports.ts'
 
@@ -31,6 +32,7 @@ export function configure(admin: Command, installation: Installation): void {
     `
 Examples:
   gameyard admin create --email ada@example.org --name Ada
+  gameyard admin invite --names class.txt > links.txt
   gameyard admin reset-password --email ada@example.org
   gameyard admin email --email stolen@example.org --to ada@example.org
   gameyard admin role --email bob@example.org --role moderator
@@ -58,6 +60,7 @@ Examples:
   gameyard admin create --email bob@example.org --name Bob --role player`,
     )
     .action((options: CreateOptions) => create(options, installation))
+  configureInvite(admin, installation)
   withJson(withConfigOptions(admin.command('reset-password')))
     .summary('set the password of an account')
     .description(
@@ -88,6 +91,14 @@ Example:
   gameyard admin reset-password --email ada@example.org`,
     )
     .action((options: EmailOptions) => changeEmail(options, installation))
+  withJson(withConfigOptions(admin.command('sign-out')))
+    .summary('sign a player out everywhere')
+    .description(
+      'Ends all sessions, tokens and applications of an account. Its password stays. A running server without a bus sees it within seconds.',
+    )
+    .argument('<player>', 'email address or player id')
+    .addHelpText('after', '\nExample:\n  gameyard admin sign-out bob@example.org')
+    .action((player: string, options: Options) => signOut(player, options, installation))
   withJson(withConfigOptions(admin.command('role')))
     .summary('make somebody a moderator, an administrator or a player')
     .description('Says what the owner of an account may do. A running server without a bus sees it within seconds.')
@@ -174,6 +185,14 @@ async function changeEmail({ email, to, ...options }: EmailOptions, installation
       shown(player),
       () => `${player.name} has the address ${player.email} now and is signed out everywhere.`,
     )
+  })
+}
+
+async function signOut(player: string, options: Options, installation: Installation): Promise<void> {
+  await withAccounts(options, installation, async ({ players, administration }) => {
+    const { id, name } = await findPlayer(players, player)
+    await administration.signOutEverywhere(id, commandActor())
+    printResult(options, { id, name, signedOut: true }, () => `${name} is signed out everywhere.`)
   })
 }
 

@@ -5,6 +5,7 @@ import type { Database } from '../../core/data/database.ts'
 import type { Principal } from '../../core/http/auth.ts'
 import type { View } from '../../core/pages/index.ts'
 import { Administration } from './admin/administration.ts'
+import { Invitations } from './admin/invitations.ts'
 import type { PlayerLink } from './admin/player-page.ts'
 import { Apps } from './apps/apps.ts'
 import type { OAuthClient } from './apps/client.ts'
@@ -73,6 +74,7 @@ export class Identity {
   /** Deletes accounts. Other plugins add an exporter of their data and a cleanup that removes it. */
   readonly deletion: AccountDeletion
   readonly administration: Administration
+  readonly invitations: Invitations
   readonly unread: UnreadMessages
   /** Stores a message and enqueues its mail, in the caller's transaction. The plugin with the messages sets it. */
   messenger:
@@ -167,7 +169,7 @@ export class Identity {
       providers: Object.keys(config.providers),
     })
     this.signInMethods = signInMethods
-    const tokens = new OneTimeTokens({ db, clock, key: app.keys.derive('oauth-idp/one-time-tokens') })
+    const tokens = new OneTimeTokens({ db, clock, keys: app.keys })
     this.#tokens = tokens
     const site = { portalUrl: origins.portal, siteName: app.site.name, contact }
     const emails = new AccountEmails({ db, jobs: app.jobs, mail: app.mail, log: app.log, players, tokens, ...site })
@@ -198,6 +200,7 @@ export class Identity {
     this.deletion.exporters.set('signIns', (playerId) => this.signIns.export(playerId))
     const { deletion, avatars } = this
     this.administration = new Administration({ ...around, players, tokens, emails, deletion, avatars })
+    this.invitations = new Invitations({ ...around, tokens })
   }
 
   /** Finds a client for the endpoints, or null. With `oauth.registration: off` none that registered earlier is known. */

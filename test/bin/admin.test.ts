@@ -4,6 +4,7 @@ import t from 'tap'
 import { configure } from '../../bin/commands/admin.ts'
 import { packageInstallation } from '../../bin/installation.ts'
 import { ALL, inFull } from '../kit/extent.ts'
+import { until } from '../kit/until.ts'
 import { start, temporaryFolder } from './program.ts'
 
 const account = ['--email', 'ada@example.org', '--name', 'Ada']
@@ -13,6 +14,8 @@ const ACTIONS: Record<string, string | null> = {
   create: 'player.create',
   'reset-password': 'player.password',
   email: 'player.email',
+  invite: 'invitation.make',
+  'sign-out': 'player.sign-out',
   role: 'player.role',
   suspend: 'game.suspend',
   lift: 'game.lift',
@@ -105,7 +108,8 @@ t.test('an administrator is made from a shell, and gets another password there',
   const usage = await (await fetch(`${portal}/api/usage`, { headers })).json()
   t.equal(usage.quotas.storageBytesPerPlayer.limit, 1.5 * 1024 ** 3)
   t.equal(usage.quotas.gamesPerPlayer.limit, null)
-  const quota = /"storageBytesPerPlayer":1610612736,.*"changed":\["storageBytesPerPlayer","gamesPerPlayer"\]/
+  const quota =
+    /"storageBytesPerPlayer": 1610612736,.*"changed": \[\s+"storageBytesPerPlayer",\s+"gamesPerPlayer"\s+\]/s
   await inLongForm({ code: 0, stdout: quota }, '', 'quota', 'ada@example.org', '--json')
   const bob = ['--email', 'bob@example.com', '--name', 'Bob']
   const created = JSON.parse((await command('correct yard battery\n', 'create', ...bob, '--json')).stdout)
@@ -118,6 +122,20 @@ t.test('an administrator is made from a shell, and gets another password there',
   t.match(changed, { name: 'Ada', role: 'moderator' })
   t.match(await command('', 'trust', 'bob@example.org'), { code: 0, stdout: /Bob publishes games without approval/ })
   await inLongForm({ code: 1, stderr: /no such player/ }, '', 'trust', 'nobody@example.org')
+  const invited = await command('Ada\r\n\nGrace Hopper\n', 'invite', 'Bob', '--names', '-')
+  t.match(invited, {
+    code: 0,
+    stdout: /^Bob\thttp.+\nAda\thttp.+\nGrace Hopper\thttp.+\/invite\/([B-Z]{4}-){2}[B-Z]{4}\n$/,
+  })
+  const link = new URL(invited.stdout.trim().split('\t').at(-1) as string)
+  t.equal((await fetch(portal + link.pathname)).status, 200, 'the server takes the link')
+  await inLongForm({ code: 1, stderr: /no name in -/ }, '\n', 'invite', '--names', '-')
+  await inLongForm({ code: 1, stderr: /nowhere\.txt can't be read/ }, '', 'invite', '--names', 'nowhere.txt')
+  await inLongForm({ code: 1, stderr: /at most 100/ }, 'x\n'.repeat(101), 'invite', '--names', '-')
+  const asksWithSession = async () => (await fetch(`${portal}/api/games`, { headers })).status
+  t.equal(await asksWithSession(), 200)
+  t.match(await command('', 'sign-out', 'ada@example.org'), { code: 0, stdout: /Ada is signed out everywhere/ })
+  await until(async () => (await asksWithSession()) === 401)
   const rows = (await command('', 'audit')).stdout
     .trim()
     .split('\n')
@@ -125,6 +143,10 @@ t.test('an administrator is made from a shell, and gets another password there',
   t.same(
     rows.map(({ action }) => action),
     [
+      'player.sign-out',
+      'invitation.make',
+      'invitation.make',
+      'invitation.make',
       'player.trust',
       'player.role',
       'player.email',

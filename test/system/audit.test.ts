@@ -51,8 +51,8 @@ const CALLS: Record<string, (world: World, about: Owner) => Promise<Call> | Call
   },
   'POST /admin/invitations': () => ['/admin/invitations', { note: 'For Bob' }],
   'POST /admin/invitations/:id/withdraw': async ({ platform }) => {
-    await platform.app.identity.administration.invite('For Eve')
-    const [invitation] = await platform.app.identity.administration.invitations()
+    await platform.app.identity.invitations.make(['For Eve'])
+    const [invitation] = await platform.app.identity.invitations.list()
     return [`/admin/invitations/${invitation?.id}/withdraw`]
   },
   'POST /admin/jobs/:id/retry': async ({ platform: { app } }) => {

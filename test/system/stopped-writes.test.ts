@@ -1,23 +1,15 @@
 // While the last step of a move stops all writes, everything that reads goes on.
 import t from 'tap'
 import { FolderChannel, StopSender } from '../../core/data/moving/write-stop.ts'
-import type { RouteEntry } from '../../core/http/routes.ts'
-import { addressOf, inhabit } from './access/world.ts'
+import { inhabit } from './access/world.ts'
 
 t.test('what reads goes on while writes are stopped', async (t) => {
   const world = await inhabit(t)
   const { platform, owner } = world
   const { app, clock } = platform
-  const { browser: admin } = await world.as('administrator')
   const routes = app.routeTable.entries.filter(({ method }) => method === 'GET')
-  const ask = ({ url: path, origin, accepts }: RouteEntry) => {
-    const { url, options } = addressOf(world, owner, path, origin)
-    const takesSession = accepts.length === 0 || accepts.includes('session')
-    const client = path.startsWith('/admin') ? admin : takesSession ? owner.browser : owner.program
-    return client.get(url, options)
-  }
   // What the first answer makes, such as a key or the account of the credits, is there.
-  for (const route of routes) await ask(route)
+  for (const route of routes) await world.read(route)
   await app.db.transaction((em) => app.identity.tell(em, owner.browser.id, 'Hello', 'You.'))
   // A visit is noted to the hour.
   clock.advance(2 * 3_600_000)
@@ -25,7 +17,7 @@ t.test('what reads goes on while writes are stopped', async (t) => {
   t.same(await sender.stop(10_000), { stopped: 1, silent: 0 })
   const refused: string[] = []
   for (const route of routes) {
-    const { status, text } = await ask(route)
+    const { status, text } = await world.read(route)
     if (status >= 500 && status !== 501) refused.push(`${route.url}: ${status} ${text.slice(0, 100)}`)
   }
   t.same(refused, [])

@@ -38,21 +38,6 @@ interface AdministrationParts {
 
 export type ManagedPlayer = Player & { disabled: boolean; trusted: boolean }
 
-export interface NewInvitation {
-  note: string
-  /** What one may type instead of the link: `BCDF-GHJK-LMNP`. */
-  code: string
-  link: string
-  expiresAt: Date
-}
-
-export interface Invitation {
-  id: string
-  note: string
-  createdAt: Date
-  expiresAt: Date
-}
-
 /**
  * Runs in the transaction that disables or re-enables a player.
  *
@@ -67,10 +52,8 @@ type Following = (em: SqlEntityManager, playerId: string, disabled: boolean) => 
  */
 type Trusting = (em: SqlEntityManager, playerId: string, by: Actor) => Promise<() => Promise<void>>
 
-const INVITATION_DAYS = 14
 const EXPORTED =
   'An administrator of this server has downloaded the data about you. If you have not asked for it, ask them why.'
-const SERVER = { kind: 'server', id: '' } as const
 
 /** Narrows the list of players. */
 export interface PlayerFilter {
@@ -301,48 +284,6 @@ export class Administration {
       throw error
     }
     return text
-  }
-
-  /** Creates an invitation link, which makes one account. @returns the link, which is shown once */
-  async invite(note: string, by = PROGRAM): Promise<string> {
-    const [made] = await this.inviteAll([note], by)
-    return (made as NewInvitation).link
-  }
-
-  /** Creates an invitation link for each note. @returns the links, which are shown once */
-  inviteAll(notes: readonly string[], by = PROGRAM): Promise<NewInvitation[]> {
-    const { db, clock, tokens, portalUrl } = this.#context
-    const lifeMs = INVITATION_DAYS * 86_400_000
-    const expiresAt = new Date(clock.now().getTime() + lifeMs)
-    return db.transaction(async (em) => {
-      const made: NewInvitation[] = []
-      for (const text of notes) {
-        const note = text.trim().slice(0, 100)
-        await recordAction(em, clock, { by, action: 'invitation.make', target: SERVER, after: { note } })
-        const code = await tokens.issue(em, 'invite', { data: { note }, lifeMs })
-        made.push({ note, code, link: `${portalUrl}/invite/${code}`, expiresAt })
-      }
-      return made
-    })
-  }
-
-  async invitations(): Promise<Invitation[]> {
-    const rows = await this.#context.tokens.list('invite')
-    return rows.map(({ id, data, createdAt, expiresAt }) => ({
-      id,
-      note: String(data?.note ?? ''),
-      createdAt,
-      expiresAt,
-    }))
-  }
-
-  /** @throws NotFound */
-  async withdraw(id: string, by = PROGRAM): Promise<void> {
-    const { db, clock, tokens } = this.#context
-    await db.transaction(async (em) => {
-      if (!(await tokens.revoke('invite', id, em))) throw new NotFound('invitation')
-      await recordAction(em, clock, { by, action: 'invitation.withdraw', target: { kind: 'invitation', id } })
-    })
   }
 
   /**

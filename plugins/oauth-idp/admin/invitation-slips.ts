@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { qrCode, qrPath } from '../../../core/images/qr-code.ts'
 import { html, QrPicture, Timestamp, type View } from '../../../core/pages/index.ts'
-import type { NewInvitation } from './administration.ts'
+import type { NewInvitation } from './invitations.ts'
 
 /** An invitation on paper, for somebody who scans its code or types it. */
 export interface Slip extends NewInvitation {

@@ -14,8 +14,8 @@ import {
   Timestamp,
   type View,
 } from '../../../core/pages/index.ts'
-import type { Invitation } from './administration.ts'
 import { type Slip, Slips } from './invitation-slips.ts'
+import type { Invitation } from './invitations.ts'
 
 interface InvitationsPageProps {
   invitations: Invitation[]

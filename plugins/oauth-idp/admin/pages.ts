@@ -8,8 +8,8 @@ import type { Routes } from '../../../core/http/routes.ts'
 import { type PageOptions, renderPage } from '../../../core/pages/index.ts'
 import { downloadHeaders } from '../players/data-export.ts'
 import { decisionsOf } from '../players/shared-content.ts'
-import type { NewInvitation } from './administration.ts'
 import { slipsOf } from './invitation-slips.ts'
+import type { NewInvitation } from './invitations.ts'
 import { InvitationsPage } from './invitations-page.ts'
 import { PlayerPage } from './player-page.ts'
 import { PlayersPage } from './players-page.ts'
@@ -51,11 +51,10 @@ interface StepFields {
 
 const CHANGED = 'an administrator changed a player'
 /** The most invitations of one form; the work of one request is bounded. */
-const MOST_INVITATIONS = 100
 
 /** Pages on players and invitations, for administrators and moderators of the server. */
 export const adminPages: Routes = async (app) => {
-  const { administration, config, deletion } = app.identity
+  const { administration, config, deletion, invitations } = app.identity
   /** What can't be taken back, or gives the server away. */
   const recently = app.identity.recentSignIn('/admin/players/:id')
 
@@ -209,16 +208,14 @@ export const adminPages: Routes = async (app) => {
     { ...adminPage, schema: { body: Type.Object({ note: Type.Optional(Type.String({ maxLength: 20_000 })) }) } },
     async (request, reply) => {
       const lines = (request.body.note ?? '').split('\n').filter((line) => line.trim() !== '')
-      if (lines.length > MOST_INVITATIONS)
-        throw invalidField('note', `Make at most ${MOST_INVITATIONS} links at a time.`)
-      const made = await administration.inviteAll(lines.length > 0 ? lines : [''], actorOf(request))
+      const made = await invitations.make(lines.length > 0 ? lines : [''], actorOf(request))
       reply.code(201)
       return invitationsPage(request, reply, made)
     },
   )
 
   app.post('/admin/invitations/:id/withdraw', { ...adminPage, schema: { params: Params } }, async (request, reply) => {
-    await administration.withdraw(request.params.id, actorOf(request))
+    await invitations.withdraw(request.params.id, actorOf(request))
     return reply.redirect('/admin/invitations?done=withdraw', 303)
   })
 
@@ -247,7 +244,7 @@ export const adminPages: Routes = async (app) => {
       current: '/admin/players',
       status: made.length > 0 ? 201 : 200,
       body: InvitationsPage({
-        invitations: await administration.invitations(),
+        invitations: await invitations.list(),
         made: await slipsOf(made),
         signUpAddress: `${new URL(app.origins.portal).host}/sign-up`,
         signUp: config.signUp,

@@ -3,6 +3,7 @@ import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { Clock } from '../../../core/clock.ts'
 import { consumeOnce } from '../../../core/data/consume-once.ts'
 import { type Database, deleteInBatches } from '../../../core/data/database.ts'
+import type { Keys } from '../../../core/data/keys.ts'
 import { newId, randomText } from '../../../core/ids.ts'
 import { hashSecret } from '../secret-hash.ts'
 import { codeOf, grouped, parseCode } from '../typed-codes.ts'
@@ -32,10 +33,10 @@ export class OneTimeTokens {
   readonly #clock: Clock
   readonly #key: Buffer
 
-  constructor({ db, clock, key }: { db: Database; clock: Clock; key: Buffer }) {
+  constructor({ db, clock, keys }: { db: Database; clock: Clock; keys: Keys }) {
     this.#db = db
     this.#clock = clock
-    this.#key = key
+    this.#key = keys.derive('oauth-idp/one-time-tokens')
   }
 
   newNonce(): string {

@@ -236,13 +236,13 @@ t.test('the names of a class make a link each', async (t) => {
     status: 400,
     text: /at most 100 links/,
   })
-  t.same(await platform.app.identity.administration.invitations(), [])
+  t.same(await platform.app.identity.invitations.list(), [])
 })
 
 t.test('a code is not found from the database, and one of an earlier version still works', async (t) => {
   const { app } = await startPlatform(t, { only, config: { auth: { signUp: 'invite' } } })
-  const { administration, signUp } = app.identity
-  const [made] = await administration.inviteAll(['Ada'])
+  const { invitations, signUp } = app.identity
+  const [made] = await invitations.make(['Ada'])
   const code = made?.code as string
   t.match(code, /^[BCDFGHJKLMNPQRSTVWXZ]{4}(-[BCDFGHJKLMNPQRSTVWXZ]{4}){2}$/)
   const [row] = await app.db.query<{ hash: string }>('select token_hash as hash from one_time_tokens')

@@ -5,11 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { RouteOptions } from 'fastify'
 import type { Test } from 'tap'
+import type { RouteEntry } from '../../../core/http/routes.ts'
 import { definePlugin, type Plugin } from '../../../core/plugin.ts'
 import { WorkerRow } from '../../../plugins/blender/entities.ts'
 import { plugins as builtins } from '../../../plugins/index.ts'
 import { registerApp, type TestApp } from '../../kit/oauth.ts'
-import { Client, type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
+import { type Answer, Client, type Platform, type PlayerClient, startPlatform } from '../../kit/platform.ts'
 import { sheet } from '../../plugins/assets/models.ts'
 
 /** Whoever asks beside the owner, in the order of the table's columns. A further role is a word here, a column there. */
@@ -79,6 +80,14 @@ export class World {
     const clients = { browser, program, doubtful: false }
     this.#clients.set(caller, clients)
     return clients
+  }
+
+  /** Asks a route that reads about what the owner has: as the owner, or as an administrator where only those may. */
+  async read({ url: path, origin, accepts }: RouteEntry): Promise<Answer> {
+    const { url, options } = addressOf(this, this.owner, path, origin)
+    const takesSession = accepts.length === 0 || accepts.includes('session')
+    const { browser, program } = path.startsWith('/admin') ? await this.as('administrator') : this.owner
+    return (takesSession ? browser : program).get(url, options)
   }
 
   /** Makes a caller what their word says in the game of an owner. */
