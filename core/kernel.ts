@@ -230,9 +230,11 @@ async function start(config: Config, parts: KernelParts, cleanups: CleanupStack)
   // 7. The migration, after every plugin has registered successfully; then everything that starts in `onReady`.
   await db.migrate()
 
-  // 8. The shutdown: first requests, then the plugins, then the opened parts in reverse order.
+  // 8. The shutdown: first requests, then jobs, then the plugins, then the opened parts in reverse order.
   app.addHook('onReady', () => jobs.start())
   app.addHook('preClose', async () => app.eventStreams.close())
+  // Before the plugins, since running jobs use what these close, such as worker threads.
+  app.addHook('onClose', () => jobs.stop())
   installShutdown(app, health, config.limits.shutdownSeconds)
   await app.ready()
   return app

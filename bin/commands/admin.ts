@@ -94,7 +94,7 @@ Example:
   withJson(withConfigOptions(admin.command('sign-out')))
     .summary('sign a player out everywhere')
     .description(
-      'Ends all sessions, tokens and applications of an account. Its password stays. A running server without a bus sees it within seconds.',
+      'Ends all sessions of an account, at games and in applications, too. Its password and its API tokens stay. A running server without a bus sees it within seconds.',
     )
     .argument('<player>', 'email address or player id')
     .addHelpText('after', '\nExample:\n  gameyard admin sign-out bob@example.org')

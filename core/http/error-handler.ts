@@ -46,7 +46,7 @@ declare module 'fastify' {
 export function installErrorHandlers(app: FastifyInstance): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const known = toPlatformError(error, request)
-    if (known.statusCode >= 500) request.log.error({ err: error }, 'request failed')
+    if (known.statusCode >= 500) logFailure(request, error, known)
     // A slash at the end may have made an empty parameter.
     const page = known.statusCode === 404 ? pageWithoutSlash(app, request) : null
     if (page) return reply.redirect(page, 308)
@@ -196,6 +196,14 @@ export function sendError(
     .code(error.statusCode)
     .type('application/json; charset=utf-8')
     .send(JSON.stringify({ error: { message: error.message, code: error.code, ...details }, ...error.body }))
+}
+
+/** Logs an answer from 500. What has no cause, such as a limit or a service that is not set up, is no fault to look for. */
+function logFailure(request: FastifyRequest, error: FastifyError, { code, message }: PlatformError): void {
+  const isExpected = isPlatformError(error) && error.cause === undefined
+  if (isExpected) request.log.warn({ error: code, reason: message }, 'request failed')
+  // Somebody who has gone away ends what they waited for.
+  else if (error.name !== 'AbortError' || !request.raw.destroyed) request.log.error({ err: error }, 'request failed')
 }
 
 /** Whether the response is a page: on routes for pages, and for browsers at unknown addresses. */

@@ -272,8 +272,10 @@ export class Jobs {
     running.ended = this.#tracing
       .span(`job ${row.name}`, about, () => Promise.try(run, context))
       .then(
-        () => this.#settle(attempt, () => this.#rows.finish(attempt)),
+        () =>
+          this.#isCutShort(running) ? this.#giveBack(running) : this.#settle(attempt, () => this.#rows.finish(attempt)),
         (error) => {
+          if (this.#isCutShort(running)) return this.#giveBack(running)
           this.#logFailure(attempt, error)
           return this.#settle(attempt, () => this.#rows.fail(attempt, messageOf(error)))
         },
@@ -284,6 +286,11 @@ export class Jobs {
         this.#running.delete(running)
         this.#wake()
       })
+  }
+
+  /** Whether `stop` has told a handler to end early. It may then return without an error, before all is done. */
+  #isCutShort({ abort }: Running): boolean {
+    return this.#state === 'stopped' && abort.signal.aborted
   }
 
   async #renew(running: Running): Promise<void> {

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -5,9 +6,11 @@ import { defineEntity, p } from '@mikro-orm/core'
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import t from 'tap'
 import Type from 'typebox'
-import { NotFound } from '../../core/errors.ts'
-import { definePlugin, type Plugin } from '../../core/plugin.ts'
+import { defineError, NotFound } from '../../core/errors.ts'
+import { definePlugin, PLATFORM, type Plugin } from '../../core/plugin.ts'
+import { captureLog } from '../kit/driver-context.ts'
 import { startKernel } from '../kit/kernel.ts'
+import { until } from '../kit/until.ts'
 
 const plugin = (
   name: string,
@@ -250,6 +253,47 @@ t.test('what broke inside stays inside', async (t) => {
   t.match(answer.json(), { error: { code: 'internal' } })
   t.notMatch(answer.body, /hunter2|someone/)
   t.match(answer.json().error.message, answer.headers['x-request-id'], 'the log can be found by the id')
+})
+
+t.test('the log tells a fault from a limit', async (t) => {
+  const Full = defineError('full', 507, 'There is no room left for you.')
+  const failing = plugin('failing', {}, async (app) => {
+    const options = { config: { auth: 'none' }, constraints: { origin: 'portal' } } as const
+    app.get('/api/full', options, async () => {
+      throw new Full()
+    })
+    app.get('/api/away', options, async () => {
+      throw new Full().with({ cause: new Error('connect ECONNREFUSED') })
+    })
+  })
+  const { log, lines } = captureLog()
+  const app = await startKernel(t, { plugins: [echo, failing], log })
+  for (const path of ['full', 'away', 'broken']) await app.inject({ url: `/api/${path}`, headers: portal })
+  t.match(
+    lines().filter(({ msg }) => msg === 'request failed'),
+    [
+      { level: 'warn', error: 'full', reason: 'There is no room left for you.' },
+      { level: 'error', err: { stack: /ECONNREFUSED/ } },
+      { level: 'error', err: { stack: /./ } },
+    ],
+  )
+})
+
+t.test('running jobs end before the plugins whose parts they use', async (t) => {
+  const order: string[] = []
+  const working = plugin('working', {}, async (app) => {
+    app.jobs.handle('long', async ({ signal }) => {
+      order.push('begins')
+      await once(signal, 'abort')
+      order.push('ends')
+    })
+    app.addHook('onClose', async () => void order.push('plugin'))
+  })
+  const app = await startKernel(t, { plugins: [working] })
+  await app.jobs.enqueue(app.db.em(), { owner: PLATFORM, name: 'long' })
+  await until(() => order.length > 0)
+  await app.close()
+  t.same(order, ['begins', 'ends', 'plugin'])
 })
 
 t.test('malformed credentials are refused, never a server error', async (t) => {

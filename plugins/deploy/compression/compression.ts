@@ -58,8 +58,9 @@ export class Compression {
     const tell = async () => {
       untold = false
       toldAt = clock.now().getTime()
-      const { slug } = await games.get(gameId)
-      await this.#parts.events.emit('deploy.compressed', { gameId, deployId, slug })
+      // A game that was deleted meanwhile is served to nobody.
+      const game = await games.byId(gameId)
+      if (game) await this.#parts.events.emit('deploy.compressed', { gameId, deployId, slug: game.slug })
     }
     await forEach(this.#compressor.threads, todo, async (sha256) => {
       signal.throwIfAborted()

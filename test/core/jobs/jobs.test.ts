@@ -448,6 +448,27 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       t.match(taken, [{ payload: 1, attempt: 1 }])
     })
 
+    await t.test('a job that stop ends early is given back, whether or not it says so by an error', async (t) => {
+      const { db, jobs, rows, lines } = await startNode(t, await ground(t))
+      const untilAborted = (signal: AbortSignal) => once(signal, 'abort')
+      jobs.handle('quiet', async ({ signal }) => void (await untilAborted(signal)))
+      jobs.handle('loud', async ({ signal }) => {
+        await untilAborted(signal)
+        signal.throwIfAborted()
+      })
+      jobs.every('sweep', 3600, async ({ signal }) => void (await untilAborted(signal)))
+      await jobs.start()
+      for (const name of ['quiet', 'loud']) await jobs.enqueue(db.em(), { owner: PLATFORM, name })
+      await until(async () => (await rows()).every(({ state }) => state === 'running'))
+      await jobs.stop(10)
+      t.match(await rows(), Array(3).fill({ state: 'queued', attempts: 0, leaseId: null }))
+      t.same(
+        lines().filter(({ level }) => level === 'warn' || level === 'error'),
+        [],
+        'and nothing has failed',
+      )
+    })
+
     await t.test('a periodic job runs on one node at a time, each period once, errors or not', async (t) => {
       const clock = manualClock()
       const shared = await ground(t)

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import type { Storage } from '../../../drivers/storage/interface.ts'
 import { GarbageCollector } from '../../../plugins/deploy/blobs/garbage-collector.ts'
@@ -126,24 +127,10 @@ t.test('what was superseded meanwhile is not compressed', async (t) => {
   await deploy(platform, program, game.id, { 'index.html': 'first', ...Object.fromEntries(scripts) })
   platform.clock.advance(1)
   let superseded: Promise<unknown> | undefined
-  const storage: Storage = {
-    ...faultyStorage(app.storage, { failOn: Number.POSITIVE_INFINITY }),
-    async get(key) {
-      superseded ??= deploy(platform, program, game.id, { 'index.html': 'second', 'main.js': code('second') })
-      await superseded
-      return app.storage.get(key)
-    },
-  }
-  const compression = new Compression({
-    db: app.db,
-    clock: app.clock,
-    events: app.events,
-    games: app.games,
-    workerPrograms: app.workerPrograms,
-    deploys: app.deploys,
-    storage,
+  const compression = compressionOf(t, app, () => {
+    superseded ??= deploy(platform, program, game.id, { 'index.html': 'second', 'main.js': code('second') })
+    return superseded
   })
-  t.teardown(() => compression.close())
   const compressed = async () => new Set((await app.db.em().find(BlobVariant, {})).map((row) => row.sha256))
   await compression.run(game.id, never)
   const early = await compressed()
@@ -151,6 +138,35 @@ t.test('what was superseded meanwhile is not compressed', async (t) => {
   await compression.run(game.id, never)
   t.ok((await compressed()).has(sha256(code('second'))), 'and goes on with the new deploy')
 })
+
+t.test('a game that is deleted meanwhile is no failure', async (t) => {
+  const { platform, app, game, program } = await withGame(t)
+  await app.jobs.stop(0)
+  await deploy(platform, program, game.id, { 'index.html': 'first', 'main.js': code('first') })
+  let deleted: Promise<unknown> | undefined
+  const compression = compressionOf(t, app, () => {
+    deleted ??= app.games.deletion.removeForGood(game.ownerId, game.id, game.slug)
+    return deleted
+  })
+  await compression.run(game.id, never)
+  t.ok(deleted, 'it was')
+  t.equal(await app.games.byId(game.id), null)
+})
+
+/** The compression of an app beside its own. @param before what happens before each read of a file */
+function compressionOf(t: Test, app: FastifyInstance, before: () => Promise<unknown>): Compression {
+  const { db, clock, events, games, workerPrograms, deploys } = app
+  const storage: Storage = {
+    ...faultyStorage(app.storage, { failOn: Number.POSITIVE_INFINITY }),
+    async get(key) {
+      await before()
+      return app.storage.get(key)
+    },
+  }
+  const compression = new Compression({ db, clock, events, games, workerPrograms, deploys, storage })
+  t.teardown(() => compression.close())
+  return compression
+}
 
 t.test('an end of the process ends compression, however large the file', async (t) => {
   const { app } = await startPlatform(t)
