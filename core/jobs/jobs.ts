@@ -25,7 +25,7 @@ export interface JobContext<Payload = unknown> {
   attempt: number
   /**
    * Aborts when the process stops or the lease is lost. The handler must end soon, because another worker repeats its
-   * work.
+   * work. It throws unless its work is complete; a periodic job may also return.
    */
   signal: AbortSignal
 }
@@ -42,6 +42,8 @@ interface Running {
   heartbeat: NodeJS.Timeout
   /** The pending renewal, if any. */
   renewing: Promise<void>
+  /** The record of its result or of its return to the queue, once that has begun. */
+  recorded: Promise<void> | null
   ended: Promise<void>
 }
 
@@ -171,7 +173,7 @@ export class Jobs {
     if (this.#running.size === 0) return
     for (const { abort } of this.#running) abort.abort(new Error('the process stops'))
     await Promise.race([ended, sleep(GRACE_MS, undefined, { ref: false })])
-    for (const running of [...this.#running]) await this.#giveBack(running)
+    for (const running of this.#running) await this.#record(running, () => this.#giveBack(running))
   }
 
   #register(name: string, run: JobHandler<unknown>, options: JobOptions, everyMs: number | null): void {
@@ -265,7 +267,7 @@ export class Jobs {
       (rule.leaseSeconds * 1000) / 3,
     )
     const idle = Promise.resolve()
-    const running: Running = { attempt, abort, heartbeat, renewing: idle, ended: idle }
+    const running: Running = { attempt, abort, heartbeat, renewing: idle, recorded: null, ended: idle }
     this.#running.add(running)
     const context: JobContext = { payload: row.payload, attempt: row.attempts, signal: abort.signal }
     const about = { 'job.name': row.name, 'job.id': row.id, 'job.attempt': row.attempts }
@@ -273,12 +275,17 @@ export class Jobs {
       .span(`job ${row.name}`, about, () => Promise.try(run, context))
       .then(
         () =>
-          this.#isCutShort(running) ? this.#giveBack(running) : this.#settle(attempt, () => this.#rows.finish(attempt)),
-        (error) => {
-          if (this.#isCutShort(running)) return this.#giveBack(running)
-          this.#logFailure(attempt, error)
-          return this.#settle(attempt, () => this.#rows.fail(attempt, messageOf(error)))
-        },
+          this.#record(running, () => {
+            // A sweep returns at its signal before all is done. Other handlers throw, unless their work is complete.
+            if (rule.everyMs && this.#isCutShort(running)) return this.#giveBack(running)
+            return this.#settle(attempt, () => this.#rows.finish(attempt))
+          }),
+        (error) =>
+          this.#record(running, () => {
+            if (this.#isCutShort(running)) return this.#giveBack(running)
+            this.#logFailure(attempt, error)
+            return this.#settle(attempt, () => this.#rows.fail(attempt, messageOf(error)))
+          }),
       )
       .finally(async () => {
         clearInterval(heartbeat)
@@ -288,7 +295,13 @@ export class Jobs {
       })
   }
 
-  /** Whether `stop` has told a handler to end early. It may then return without an error, before all is done. */
+  /** Writes how an attempt ended, once. Waits for a write that has begun. */
+  #record(running: Running, write: () => Promise<void>): Promise<void> {
+    running.recorded ??= write()
+    return running.recorded
+  }
+
+  /** Whether `stop` has told a handler to end early. */
   #isCutShort({ abort }: Running): boolean {
     return this.#state === 'stopped' && abort.signal.aborted
   }
@@ -328,7 +341,6 @@ export class Jobs {
   async #giveBack(running: Running): Promise<void> {
     clearInterval(running.heartbeat)
     await running.renewing
-    this.#running.delete(running)
     const { name, id } = running.attempt.row
     try {
       await this.#rows.giveBack(running.attempt)
@@ -340,6 +352,7 @@ export class Jobs {
         'a job could not be returned to the queue; it is free when its lease ends',
       )
     }
+    this.#running.delete(running)
   }
 }
 

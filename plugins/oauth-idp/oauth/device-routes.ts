@@ -6,7 +6,7 @@ import { callerAddress } from '../../../core/http/rate-limit.ts'
 import type { Routes } from '../../../core/http/routes.ts'
 import { renderPage, type View } from '../../../core/pages/index.ts'
 import { signInAgainPath } from '../sessions/recent-sign-in.ts'
-import { grouped } from '../typed-codes.ts'
+import { grouped } from '../short-codes.ts'
 import { parseUserCode, type WaitingDevice } from './device-codes.ts'
 import { DeviceApprovalPage, DeviceCodePage, DeviceDonePage } from './device-page.ts'
 

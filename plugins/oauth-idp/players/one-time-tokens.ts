@@ -6,7 +6,7 @@ import { type Database, deleteInBatches } from '../../../core/data/database.ts'
 import type { Keys } from '../../../core/data/keys.ts'
 import { newId, randomText } from '../../../core/ids.ts'
 import { hashSecret } from '../secret-hash.ts'
-import { codeOf, grouped, parseCode } from '../typed-codes.ts'
+import { codeOf, grouped, parseCode } from '../short-codes.ts'
 import { OneTimeToken } from './entities.ts'
 
 export type Purpose = 'reset' | 'sign-up' | 'verify' | 'new-email' | 'invite' | 'connect' | 'oauth-request'

@@ -448,20 +448,22 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       t.match(taken, [{ payload: 1, attempt: 1 }])
     })
 
-    await t.test('a job that stop ends early is given back, whether or not it says so by an error', async (t) => {
+    await t.test('a job that stop ends early is given back, and one that completes is done', async (t) => {
       const { db, jobs, rows, lines } = await startNode(t, await ground(t))
       const untilAborted = (signal: AbortSignal) => once(signal, 'abort')
-      jobs.handle('quiet', async ({ signal }) => void (await untilAborted(signal)))
-      jobs.handle('loud', async ({ signal }) => {
+      jobs.handle('cut', async ({ signal }) => {
         await untilAborted(signal)
         signal.throwIfAborted()
       })
+      jobs.handle('complete', async ({ signal }) => void (await untilAborted(signal)))
       jobs.every('sweep', 3600, async ({ signal }) => void (await untilAborted(signal)))
       await jobs.start()
-      for (const name of ['quiet', 'loud']) await jobs.enqueue(db.em(), { owner: PLATFORM, name })
+      for (const name of ['cut', 'complete']) await jobs.enqueue(db.em(), { owner: PLATFORM, name })
       await until(async () => (await rows()).every(({ state }) => state === 'running'))
       await jobs.stop(10)
-      t.match(await rows(), Array(3).fill({ state: 'queued', attempts: 0, leaseId: null }))
+      const left = await rows()
+      t.same(left.map(({ name }) => name).sort(), ['cut', 'sweep'], 'what completed is not done twice')
+      t.match(left, Array(2).fill({ state: 'queued', attempts: 0, leaseId: null }))
       t.same(
         lines().filter(({ level }) => level === 'warn' || level === 'error'),
         [],

@@ -127,8 +127,11 @@ t.test('the keyboard of the play page belongs to the game', { timeout: timeLimit
   await long.waitForLoadState()
   await page.locator('.play iframe').focus()
   await long.waitForFunction('document.hasFocus()')
-  await page.keyboard.press('PageDown')
-  t.ok(await until(async () => Number(await long.evaluate('scrollY')) > 0), 'a game that scrolls does')
+  const scrolls = async () => {
+    await page.keyboard.press('PageDown') // the first keys have no effect in a frame that is not painted yet
+    return Number(await long.evaluate('scrollY')) > 0
+  }
+  t.ok(await until(scrolls), 'a game that scrolls does')
   t.equal(await page.evaluate('scrollY'), 0)
 })
 
