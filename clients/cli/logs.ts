@@ -15,6 +15,8 @@ export interface LogLine {
   line: number | null
   column: number | null
   stack: string | null
+  /** The place in the file as its maker wrote it; servers of before 2026-12 do not say it. */
+  source?: { path: string; line: number; column: number } | null
 }
 
 /** The most lines that one answer has. */
@@ -74,8 +76,14 @@ export function formatLine(terminal: Pick<Terminal, 'style'>, entry: LogLine): s
   const at = new Date(entry.at)
   const isToday = at.toDateString() === new Date().toDateString()
   const time = isToday ? at.toLocaleTimeString() : at.toLocaleString()
-  const place = entry.line === null ? '' : style('dim', ` (line ${entry.line}, column ${entry.column ?? 1})`)
+  const place = placeOf(entry)
   const text = printable(entry.text).replaceAll('\n', '\n  ')
   const shown = entry.level !== 'log' ? style('red', text) : text
-  return `${style('dim', time)}  ${style('cyan', printable(entry.roomId))}  ${shown}${place}`
+  return `${style('dim', time)}  ${style('cyan', printable(entry.roomId))}  ${shown}${place && style('dim', ` (${place})`)}`
+}
+
+/** Returns the place of an exception, in the form that terminals and editors open at a click. */
+function placeOf({ source, line, column }: LogLine): string {
+  if (source) return printable(`${source.path}:${source.line}:${source.column}`)
+  return line === null ? '' : `line ${line}, column ${column ?? 1}`
 }

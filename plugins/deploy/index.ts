@@ -24,6 +24,7 @@ export { announcementOf, type FileEncoding, type Manifest, type ManifestFile } f
 export { mediaTypeOf } from './manifest/media-type.ts'
 export { problemOf } from './manifest/paths.ts'
 export { uploadedEncoding } from './manifest/uploaded-encoding.ts'
+export type { SourcePlace } from './room-script/places.ts'
 export type { DeployedRoomScript } from './room-script/room-scripts.ts'
 export { FinalizedDeploy, type NewFile } from './schemas.ts'
 

@@ -133,5 +133,7 @@ t.test('a line is shown without what a terminal would obey', (t) => {
   }
   const shown = formatLine({ style: (_style, text) => text }, line)
   t.match(shown, / {2}lobby {2}TypeError: �\[2Jgone\n {2}second \(line 3, column 7\)$/)
+  const located = { ...line, source: { path: 'src/\u001b.ts', line: 12, column: 5 } }
+  t.match(formatLine({ style: (_style, text) => text }, located), / \(src\/�\.ts:12:5\)$/)
   t.end()
 })

@@ -7,6 +7,9 @@ import { CliError, fileReason } from '../errors.ts'
 import type { FoundProject } from '../project.ts'
 import type { Build } from './folder.ts'
 
+/** The most bytes that the platform accepts in a room script. */
+const LONGEST = 1024 ** 2
+
 /** A room script as a deploy publishes it. */
 export interface RoomScript {
   /** The path in the build. */
@@ -138,17 +141,25 @@ async function bundleScript(source: string, project: string): Promise<{ bundle: 
       charset: 'utf8',
       logLevel: 'silent',
       write: false,
+      // The platform says by it where in these files an exception was thrown.
+      sourcemap: 'inline',
       metafile: true,
       absWorkingDir: project,
     })
     const inputs = Object.keys(metafile.inputs).map((input) => resolve(project, input))
-    return { bundle: outputFiles[0]?.contents ?? new Uint8Array(), inputs }
+    return { bundle: fitting(outputFiles[0]?.contents ?? new Uint8Array()), inputs }
   } catch (error) {
     const [first] = (error as import('esbuild').BuildFailure).errors ?? []
     if (!first) throw error
     const { location, text } = first
     throw brokenScript(location ? `${location.file}:${location.line}:${location.column + 1}` : source, text)
   }
+}
+
+/** Returns a bundle without its source map where the platform would refuse both together. */
+function fitting(bundle: Uint8Array): Uint8Array {
+  const map = bundle.length > LONGEST ? Buffer.from(bundle).lastIndexOf('//# sourceMappingURL=') : -1
+  return map === -1 ? bundle : bundle.subarray(0, map)
 }
 
 /**

@@ -22,9 +22,9 @@ const INTRODUCTION = html`
     <${CodeBlock} copy=${false} title="Terminal" code=${'gameyard init --room\ngameyard deploy'} />
   <//>`
 
-const entry = ({ at, level, roomId, text, line, column }: LogLine): Content => html`
+const entry = ({ at, level, roomId, text, source }: LogLine): Content => html`
   <li>
     <span class="log-when"><time datetime=${at}>${at.slice(11, 19)}</time></span>
     <${Chip} tone=${level === 'log' ? 'info' : 'error'}>${level}<//>
-    <span class="log-text">${text} <code>${roomId}${line !== null && ` line ${line}, column ${column ?? 1}`}</code></span>
+    <span class="log-text">${text} <code>${roomId}${source && ` ${source.path}:${source.line}:${source.column}`}</code></span>
   </li>`

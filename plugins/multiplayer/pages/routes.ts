@@ -9,7 +9,7 @@ import type { RoomDirectory } from '../directory.ts'
 import type { StoredScriptLogs } from '../script-logs/script-logs.ts'
 import { logOf } from './log.ts'
 import { roomsOf } from './rooms.ts'
-import { errorsOf, lastErrors, withExcerpts } from './script-errors.ts'
+import { errorsOf, lastErrors, withSources } from './script-errors.ts'
 
 const Slug = Type.Object({ slug: Type.String({ maxLength: 63 }) })
 /** The number of the log's lines that the page reads; it shows fewer, and the errors among all of them. */
@@ -72,8 +72,8 @@ async function viewOf(
     directory.list(game.id, { previews: true }),
     logs.list(game.id, { limit: LINES }),
   ])
-  const errors = await withExcerpts(lastErrors(rooms, lines), (deployId) =>
-    app.deploys.roomScripts.load(game.id, { from: 'deploy', deployId }),
+  const errors = await withSources(lastErrors(rooms, lines), (deployId, places) =>
+    app.deploys.roomScripts.locate(game.id, deployId, places),
   )
   const hasScript =
     game.liveDeployId !== null && (await app.deploys.roomScripts.load(game.id, { from: 'live' })) !== null

@@ -1,4 +1,5 @@
 import { Card, type Content, html, Section, Timestamp, type View } from '../../../core/pages/index.ts'
+import type { SourcePlace } from '../../deploy/index.ts'
 import type { RoomInfo } from '../hosting/rooms.ts'
 import type { LogLine } from '../script-logs/schemas.ts'
 import { versionOf } from './rooms.ts'
@@ -16,21 +17,10 @@ interface ScriptError {
   isFatal: boolean
 }
 
-/** The lines of a source around an error. */
-interface Excerpt {
-  path: string
-  /** The number of the first line. */
-  from: number
-  lines: string[]
-}
+type LocatedError = ScriptError & { source: SourcePlace | null }
 
 /** The number of different errors that the page shows. */
 const MOST = 5
-/** The number of lines before and after the place of an error. */
-const AROUND = 3
-/** A line of a minified source can have a megabyte. */
-const LONGEST_LINE = 160
-
 /** Returns the last errors of rooms and of the log, each once: those that ended a room first, and of each kind the newest. */
 export function lastErrors(rooms: RoomInfo[], lines: LogLine[]): ScriptError[] {
   const ofRooms = rooms.flatMap(({ id, script }) =>
@@ -55,47 +45,41 @@ export function lastErrors(rooms: RoomInfo[], lines: LogLine[]): ScriptError[] {
   return [...different.values()].slice(0, MOST)
 }
 
-/** Adds the lines around each error's place. @param load returns the script of a deploy; null when it is gone */
-export function withExcerpts(
+/** Adds each error's place in the file as its maker wrote it. @param locate finds places of a deploy's script */
+export function withSources(
   errors: ScriptError[],
-  load: (deployId: string) => Promise<{ path: string; source: string } | null>,
-): Promise<(ScriptError & { excerpt: Excerpt | null })[]> {
+  locate: (deployId: string, places: { line: number; column: number }[]) => Promise<(SourcePlace | null)[]>,
+): Promise<LocatedError[]> {
   return Promise.all(
     errors.map(async (error) => {
-      const script = error.line === null ? null : await load(error.deployId)
-      return { ...error, excerpt: script && excerptOf(script, error) }
+      const { line, column, deployId } = error
+      const [source = null] = line === null ? [] : await locate(deployId, [{ line, column: column ?? 1 }])
+      return { ...error, source }
     }),
   )
 }
 
-function excerptOf({ path, source }: { path: string; source: string }, { line }: ScriptError): Excerpt | null {
-  const lines = source.trimEnd().split('\n')
-  if (line === null || line > lines.length) return null
-  const from = Math.max(1, line - AROUND)
-  const shown = lines.slice(from - 1, line + AROUND)
-  return { path, from, lines: shown.map((text) => cut(text.trimEnd())) }
-}
-
-const cut = (text: string): string => (text.length > LONGEST_LINE ? `${text.slice(0, LONGEST_LINE)}…` : text)
-
 /** Renders the errors, each with its place in the source; nothing when there are none. */
-export const errorsOf = (errors: (ScriptError & { excerpt: Excerpt | null })[], liveDeployId: string | null): Content =>
+export const errorsOf = (errors: LocatedError[], liveDeployId: string | null): Content =>
   errors.length > 0 &&
   html`<${Section} title="Last errors" description="Exceptions of the room script, and what ended rooms.">
     ${errors.map((error) => errorCard(error, liveDeployId))}
   <//>`
 
-const errorCard = ({ excerpt, ...error }: ScriptError & { excerpt: Excerpt | null }, live: string | null): View => html`
+const errorCard = ({ source, ...error }: LocatedError, live: string | null): View => html`
   <${Card} title=${error.text} description=${html`${error.isFatal ? 'It ended the room' : 'In'} <code>${error.roomId}</code>, <${Timestamp} at=${error.at} />, script ${versionOf(error.deployId, live)}`}>
-    ${excerpt ? source(excerpt, error) : error.line !== null && html`<p class="soft">Line ${error.line} of a script that is gone.</p>`}
+    ${source ? linesAround(source) : error.line !== null && html`<p class="soft">Line ${error.line} of a script that is gone.</p>`}
   <//>`
 
-const source = ({ path, from, lines }: Excerpt, { line, column }: ScriptError): View => html`
+const linesAround = ({ path, line, column, excerpt }: SourcePlace): View => html`
   <figure class="code titled">
-    <figcaption>${path}:${line}:${column ?? 1}</figcaption>
-    <pre tabindex="0"><code>${lines.map((text, index) => {
-      const number = from + index
-      const content = `${String(number).padStart(5)}  ${text}\n`
-      return number === line ? html`<mark>${content}</mark>` : content
-    })}</code></pre>
+    <figcaption>${path}:${line}:${column}</figcaption>
+    ${
+      excerpt &&
+      html`<pre tabindex="0"><code>${excerpt.lines.map((text, index) => {
+        const number = excerpt.from + index
+        const content = `${String(number).padStart(5)}  ${text}\n`
+        return number === line ? html`<mark>${content}</mark>` : content
+      })}</code></pre>`
+    }
   </figure>`

@@ -14,7 +14,14 @@ export const LogLine = Type.Object({
   text: Type.String(),
   line: Place('The line in the room script, from 1.'),
   column: Place('The column in that line, from 1.'),
-  stack: Type.Union([Type.String(), Type.Null()]),
+  stack: Type.Union([Type.String(), Type.Null()], { description: 'With lines of the room script.' }),
+  source: Type.Union(
+    [Type.Object({ path: Type.String(), line: Type.Integer(), column: Type.Integer() }), Type.Null()],
+    {
+      description:
+        'The place in the file as its maker wrote it, by the source map at the end of the room script, or else in the script itself. null: no exception, or the deploy is gone.',
+    },
+  ),
 })
 export type LogLine = Static<typeof LogLine>
 

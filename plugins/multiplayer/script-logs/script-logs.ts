@@ -6,6 +6,7 @@ import { firstId, newId } from '../../../core/ids.ts'
 import type { ScriptLogLine, ScriptLogs } from '../scripts/interface.ts'
 import { RoomLogLine } from './entities.ts'
 import type { LogLine } from './schemas.ts'
+import { sourcesOf } from './sources.ts'
 
 declare module '../../../core/events.ts' {
   interface DomainEvents {
@@ -27,7 +28,7 @@ const LONGEST_STACK = 4000
 /** Another node writes its lines up to this time after they were made. Streams look back as far. */
 const LATEST_MS = 10_000
 
-type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'eventStreams' | 'log'>
+type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'events' | 'eventStreams' | 'log' | 'deploys'>
 
 interface Pending {
   lines: RoomLogLine[]
@@ -87,7 +88,7 @@ export class StoredScriptLogs implements ScriptLogs {
       .em()
       .find(RoomLogLine, { gameId, ...before }, { orderBy: { id: 'desc' }, limit: limit + 1 })
     const { page, nextCursor } = cutPage(rows, limit)
-    return { lines: page.map(lineOf), nextCursor }
+    return { lines: await this.#linesOf(gameId, page), nextCursor }
   }
 
   /** Returns a stream of the newest lines and then of every further one, the oldest first. */
@@ -123,7 +124,14 @@ export class StoredScriptLogs implements ScriptLogs {
     const rows = await this.#parts.db
       .em()
       .find(RoomLogLine, { gameId, id: { $gte: from } }, { orderBy: { id: 'asc' }, limit: KEPT })
-    return rows.map(lineOf)
+    return this.#linesOf(gameId, rows)
+  }
+
+  async #linesOf(gameId: string, rows: readonly RoomLogLine[]): Promise<LogLine[]> {
+    const sources = await sourcesOf(rows, (deployId, places) =>
+      this.#parts.deploys.roomScripts.locate(gameId, deployId, places),
+    )
+    return rows.map((row) => lineOf(row, sources.get(row.id) ?? null))
   }
 
   #pendingOf(gameId: string, now: number): Pending {
@@ -207,7 +215,10 @@ function droppedLine(gameId: string, { lines, dropped }: Pending, now: Date): Ro
   return rowOf(gameId, { at: now.getTime(), level: 'error', roomId, deployId, text }, now)
 }
 
-const lineOf = ({ id, at, level, roomId, deployId, text, line, columnNumber, stack }: RoomLogLine): LogLine => ({
+const lineOf = (
+  { id, at, level, roomId, deployId, text, line, columnNumber, stack }: RoomLogLine,
+  source: LogLine['source'],
+): LogLine => ({
   id,
   at: at.toISOString(),
   level,
@@ -217,4 +228,5 @@ const lineOf = ({ id, at, level, roomId, deployId, text, line, columnNumber, sta
   line: line ?? null,
   column: columnNumber ?? null,
   stack: stack ?? null,
+  source,
 })

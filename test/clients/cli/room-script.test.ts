@@ -8,6 +8,7 @@ import { prepareRoomScript, withRoomScript } from '../../../clients/cli/deploy/r
 import { projectIn } from '../../../clients/cli/project.ts'
 import { ROOM_TEMPLATE, writeRoomScript } from '../../../clients/cli/room-template.ts'
 import { inspectScript } from '../../../plugins/deploy/room-script/inspect.ts'
+import { locateInSources, splitSourceMap } from '../../../plugins/deploy/room-script/source-map.ts'
 import { ask } from '../../kit/upload.ts'
 import { machine, startTestServer } from './kit.ts'
 
@@ -72,8 +73,20 @@ t.test('a script that imports something, or is TypeScript, is bundled into one f
   t.match(script, { path: 'src/room.js', bundled: true })
   t.equal(inspectScript(script.text).problem, null, 'no import is left')
   t.match(script.text, /square/)
+  const { source, sourceMap } = splitSourceMap(script.text)
+  const at = source.split('\n').findIndex((text) => text.includes('room.log'))
+  const [place] = locateInSources(sourceMap ?? '', [{ line: at + 1, column: 30 }])
+  t.match(place, { path: 'src/room.ts', line: 4, excerpt: { lines: { 3: /room\.log\(name\)/ } } })
   await script.remove()
   t.notOk(existsSync(script.file), 'nothing stays behind')
+})
+
+t.test('a script that is too large with its source map goes without', async (t) => {
+  const long = `export const settings: {} = {} // ${'x'.repeat(900_000)}`
+  const script = await prepare(t, 'room.ts', { 'room.ts': long })
+  t.ok(script.size < 1000, `${script.size} bytes`)
+  t.same(splitSourceMap(script.text), { source: script.text, sourceMap: null })
+  t.equal(inspectScript(script.text).problem, null)
 })
 
 t.test('files of the build that only the script uses are named', async (t) => {

@@ -35,7 +35,7 @@ t.test('a deploy carries a room script: rooms load it, and nobody is served it',
   const first = await deploy(build(SCRIPT))
   t.equal(first.status, 200, first.text)
   const { deployId } = first
-  const expected = { digest: sha256(SCRIPT), deployId, path: 'room.js', source: SCRIPT }
+  const expected = { digest: sha256(SCRIPT), deployId, path: 'room.js', source: SCRIPT, sourceMap: null }
   t.same(await load({ from: 'live' }), expected)
   t.same(await load({ from: 'deploy', deployId }), expected)
   t.match(await program.get(`/api/deploy/${deployId}`), { body: { room: 'room.js' } })

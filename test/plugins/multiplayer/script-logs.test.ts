@@ -1,9 +1,11 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
+import { transform } from 'esbuild'
 import t, { type Test } from 'tap'
 import { StoredScriptLogs } from '../../../plugins/multiplayer/script-logs/script-logs.ts'
 import type { ScriptLogLine } from '../../../plugins/multiplayer/scripts/interface.ts'
 import { type Platform, startPlatform } from '../../kit/platform.ts'
+import { filesOf, upload } from '../deploy/build.ts'
 
 async function withLogs(t: Test) {
   const platform = await startPlatform(t, { listen: true })
@@ -48,6 +50,7 @@ t.test('lines are kept in their order, with their place', async (t) => {
     line: 3,
     column: 7,
     stack: /room\.js:3:7/,
+    source: null,
   })
   t.match(lines[1], { level: 'log', line: null, column: null, stack: null })
   t.equal(nextCursor, null)
@@ -114,6 +117,34 @@ t.test('the tab Rooms shows what ended rooms before the exceptions, with or with
   )
   t.equal(section.split('It ended the room').length, 3)
   t.notMatch(section, /left out|goes on after one/)
+})
+
+t.test('the place of an exception is that in the file that was bundled', async (t) => {
+  const { platform, game, player, program, logs, read } = await withLogs(t)
+  const source = `\n\ninterface Move { x: number }\nexport const open = () => {\n  throw new Error('<b>')\n}\n`
+  const { code } = await transform(source, { loader: 'ts', sourcemap: 'inline', sourcefile: 'src/<b>.ts' })
+  const files = { 'index.html': '<title>Pong</title>', 'room.js': code }
+  const begun = await program.post('/api/deploy', { gameId: game.id, files: filesOf(files), room: 'room.js' })
+  for (const wanted of begun.body.uploads) await upload(platform, wanted, files)
+  const { deployId } = begun.body
+  t.equal((await program.post(`/api/deploy/${deployId}/finalize`)).status, 200)
+  const at = code.split('\n').findIndex((text) => text.includes('throw')) + 1
+  logs.append(game.id, [
+    line('said', { deployId }),
+    line('Error: <b>', { deployId, level: 'error', line: at, column: 9 }),
+    line('Error: gone', { level: 'error', line: 3, column: 7 }),
+  ])
+  await logs.flush()
+  t.match((await read()).lines, [
+    { text: 'Error: gone', line: 3, source: null },
+    { text: 'Error: <b>', line: at, column: 9, source: { path: 'src/<b>.ts', line: 5, column: 9 } },
+    { text: 'said', line: null, source: null },
+  ])
+  const page = (await player.get(`/games/${game.slug}/rooms`)).text
+  t.match(page, '<figcaption>src/&lt;b>.ts:5:9</figcaption>')
+  t.match(page, /<mark> {4}5 {4}throw new Error/)
+  t.match(page, /Line 3 of a script that is gone/)
+  t.match(page, /lobby src\/&lt;b>\.ts:5:9<\/code>/, 'in the log, too')
 })
 
 /** Opens the stream of a game's log, and returns its events. */
