@@ -24,7 +24,9 @@ const output = join(root, 'dist/browser')
 const styles = { styles: 'core/pages/styles/index.css' }
 const scripts = ['core/pages/islands/page.ts', 'clients/browser/*.ts', 'plugins/*/islands/*.ts']
 /** Scripts that pages load without `type=module`; all others are modules. */
-const classic = ['widget', 'frame-session', 'frame-worker', 'draft-console'].map((name) => `clients/browser/${name}.ts`)
+const classic = ['widget', 'errors', 'frame-session', 'frame-worker', 'draft-console'].map(
+  (name) => `clients/browser/${name}.ts`,
+)
 const workers = ['core/*/workers/*.ts', 'plugins/*/workers/*.ts', 'drivers/*/workers/*.ts']
 const pictures = ['core/pages/pictures/*.svg', 'starters/pictures/*.jpg']
 /** The decoders of the model viewer, for Draco meshes and KTX2 textures. */

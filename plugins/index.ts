@@ -9,6 +9,7 @@ import docs from './docs/index.ts'
 import domains from './domains/index.ts'
 import editor from './editor/index.ts'
 import gameEdge from './game-edge/index.ts'
+import gameErrors from './game-errors/index.ts'
 import games from './games/index.ts'
 import host from './host/index.ts'
 import jam from './jam/index.ts'
@@ -33,6 +34,7 @@ export const plugins: Plugin[] = [
   assets,
   domains,
   gameEdge,
+  gameErrors,
   editor,
   multiplayer,
   saves,

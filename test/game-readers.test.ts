@@ -43,6 +43,7 @@ const AROUND: Record<string, string> = {
   'plugins/game-edge/files/routes.ts': CHECKED,
   'plugins/game-edge/files/sites.ts': 'It is a cache. The routes and the fast path ask about the game that it holds.',
   'plugins/game-edge/on-demand-tls.ts': 'A name gets a certificate or not; nothing of the game is said.',
+  'plugins/game-errors/game-errors.ts': LOCK,
   'plugins/games/activity/activity.ts': OWNER,
   'plugins/games/activity/record.ts': CHANGES,
   'plugins/games/addresses/own-addresses.ts': OWN_WORK,

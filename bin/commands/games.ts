@@ -8,6 +8,7 @@ import { configureAnalytics } from './games-analytics.ts'
 import { configureBoards } from './games-boards.ts'
 import { configureDomains } from './games-domains.ts'
 import { configureDownload } from './games-download.ts'
+import { configureErrors } from './games-errors.ts'
 import { configureMedia } from './games-media.ts'
 import { configureMembers } from './games-members.ts'
 
@@ -148,6 +149,7 @@ Examples:
 
   configureActivity(games, installation, chosenGame)
   configureAnalytics(games, installation, chosenGame)
+  configureErrors(games, installation, chosenGame)
   configureDownload(games, installation, chosenGame)
   configureMembers(games, installation, chosenGame)
   configureMedia(games, installation, chosenGame)

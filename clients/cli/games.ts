@@ -83,6 +83,34 @@ export const readAnalytics = (
 ): Promise<{ days: ({ date: string } & DayCounts)[]; totals: DayCounts }> =>
   api.get(`/api/games/${encodeURIComponent(gameId)}/analytics`, { query: range })
 
+/** An exception in the browsers of a game's players. */
+export interface GameError {
+  id: string
+  message: string
+  path: string | null
+  line: number | null
+  column: number | null
+  /** The place in the file that was bundled; null without a source map. */
+  source: { path: string; line: number; column: number } | null
+  stack: string | null
+  /** null: a version before the one that was live then. */
+  deployId: string | null
+  browser: string
+  count: number
+  firstAt: string
+  lastAt: string
+}
+
+/** Fetches the exceptions in the browsers of a game's players, the latest first. */
+export async function listErrors(api: Api, gameId: string): Promise<GameError[]> {
+  const { errors } = await api.get<{ errors: GameError[] }>(`/api/games/${encodeURIComponent(gameId)}/errors`)
+  return errors
+}
+
+/** Forgets the exceptions of a game. */
+export const clearErrors = async (api: Api, gameId: string): Promise<void> =>
+  void (await api.delete(`/api/games/${encodeURIComponent(gameId)}/errors`))
+
 export const listGames = (api: Api, limit?: number): Promise<Game[]> =>
   api.all<Game>('/api/games', 'games', limit === undefined ? {} : { limit })
 

@@ -36,8 +36,8 @@ import { replacementsOf } from './replacements.ts'
 import { pinDeploy, removeDeploy } from './retention.ts'
 import { RoomScripts } from './room-script/room-scripts.ts'
 import { verifyRoomScript } from './room-script/verify.ts'
-import { RoomScriptWorker } from './room-script/worker.ts'
 import type { Deploy, DeployLimits, FinalizedDeploy, NewDeploy, StartedDeploy } from './schemas.ts'
+import { ScriptWorker } from './script-worker.ts'
 import { ServedNames } from './served-names.ts'
 import { endDeploy, UnresumableDeploys } from './unresumable.ts'
 import { isFinalized, Uploads } from './uploads/uploads.ts'
@@ -92,7 +92,7 @@ export class Deploys {
   readonly served: ServedNames
   /** Deploys that only this process can continue. */
   readonly unresumable: UnresumableDeploys
-  readonly #scriptWorker: RoomScriptWorker
+  readonly scriptWorker: ScriptWorker
   readonly #parts: Parts
   readonly #limits: DeployLimits
 
@@ -104,8 +104,8 @@ export class Deploys {
     this.uploads = new Uploads(parts)
     this.bundles = new BundleAddresses(parts)
     const { games, storage } = parts
-    this.#scriptWorker = new RoomScriptWorker(parts.workerPrograms)
-    this.roomScripts = new RoomScripts({ games, storage, manifests: this.manifests, worker: this.#scriptWorker })
+    this.scriptWorker = new ScriptWorker(parts.workerPrograms)
+    this.roomScripts = new RoomScripts({ games, storage, manifests: this.manifests, worker: this.scriptWorker })
     this.served = new ServedNames({ ...parts, manifests: this.manifests })
     this.unresumable = new UnresumableDeploys(parts, (deployId, failure) => this.fail(deployId, failure))
     parts.events.on('deploy.compressed', ({ deployId }) => this.manifests.forget(deployId))
@@ -220,7 +220,7 @@ export class Deploys {
       const uploader = { ...uploaderOf(deploy), liveDeployId: game.liveDeployId }
       const wrong = await falseSizes({ ...this.#parts, manifests: this.manifests }, uploader, contents)
       if (wrong[0]) throw new IncompleteDeploy(`${wrong[0].path} ${wrong[0].message}`).with({ details: wrong })
-      const onScript = await verifyRoomScript(this, { ...this.#parts, worker: this.#scriptWorker }, deploy)
+      const onScript = await verifyRoomScript(this, { ...this.#parts, worker: this.scriptWorker }, deploy)
       await this.#examine(deploy, [...(notes ?? []), ...onScript])
       const from = ['uploading', 'finalizing'] as const
       if (preview) await finalizePreview(this.#parts, { deployId, gameId: game.id, from })
@@ -349,7 +349,7 @@ export class Deploys {
 
   /** Ends the threads of this service. */
   close(): Promise<void> {
-    return this.#scriptWorker.close()
+    return this.scriptWorker.close()
   }
 
   /** Whether a finalized deploy of a game is served cross-origin isolated. @throws NotFound */

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { SqlEntityManager } from '@mikro-orm/sql'
 import type { FastifyInstance } from 'fastify'
+import type { Database } from '../../core/data/database.ts'
 import { recordActivity } from '../games/index.ts'
 import type { Note } from './builds/notes.ts'
 import { DeployRow, DeployUpload } from './entities.ts'
@@ -96,6 +97,12 @@ const laterOf = (now: Date, before: Date | null | undefined): Date => (before &&
  * Whether the live deploy of a game went live after another one had begun. Times decide only where none was live then, so
  * that different clocks of two nodes matter seldom.
  */
+/** Returns when a deploy went live last; null when it never did, or is gone. */
+export async function liveSince(db: Pick<Database, 'em'>, deployId: string): Promise<Date | null> {
+  const row = await db.em().findOne(DeployRow, { id: deployId }, { fields: ['liveAt'] })
+  return row?.liveAt ?? null
+}
+
 const wentLiveSince = ({ baseId, createdAt }: DeployRow, { id, liveAt }: DeployRow): boolean =>
   baseId ? id !== baseId : liveAt != null && liveAt >= createdAt
 

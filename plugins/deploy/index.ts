@@ -19,14 +19,17 @@ import { zipRoutes } from './zip/routes.ts'
 
 export { type DraftBuild, type DraftSource, isDraftId } from './drafts/draft-builds.ts'
 export { InvalidRoomScript } from './errors.ts'
+export { liveSince } from './go-live.ts'
 export { carriesDigest } from './manifest/digest-name.ts'
 export { announcementOf, type FileEncoding, type Manifest, type ManifestFile } from './manifest/manifests.ts'
 export { mediaTypeOf } from './manifest/media-type.ts'
 export { problemOf } from './manifest/paths.ts'
 export { uploadedEncoding } from './manifest/uploaded-encoding.ts'
-export type { SourcePlace } from './room-script/places.ts'
+export { sourceExcerpt } from './pages/source-excerpt.ts'
 export type { DeployedRoomScript } from './room-script/room-scripts.ts'
 export { FinalizedDeploy, type NewFile } from './schemas.ts'
+export { BuildSourceMaps } from './source-maps/build-source-maps.ts'
+export type { SourcePlace } from './source-maps/places.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

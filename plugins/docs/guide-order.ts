@@ -2,7 +2,18 @@
 export const ORDER: { title: string; names: string[] }[] = [
   {
     title: 'Begin',
-    names: ['quick-start', 'starters', 'editor', 'deploys', 'sign-in', 'saves', 'rooms', 'room-scripts', 'scores'],
+    names: [
+      'quick-start',
+      'starters',
+      'editor',
+      'deploys',
+      'sign-in',
+      'saves',
+      'rooms',
+      'room-scripts',
+      'scores',
+      'errors',
+    ],
   },
   { title: 'Make', names: ['game-features', 'teams', 'engines', 'ai', 'assets', 'blender', 'accessibility'] },
   { title: 'Tools', names: ['assistants', 'cli', 'sdk', 'adapter'] },

@@ -20,6 +20,7 @@ const PUBLIC = {
   'saves.js': null,
   'scores.js': null,
   'ai.js': null,
+  'errors.js': null,
   'auth-widget.js': null,
   'engine.js': null,
 }

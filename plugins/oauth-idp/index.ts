@@ -44,6 +44,7 @@ export {
   SignInMethods,
 } from './players/sign-in-methods.ts'
 export { ProofOfWork } from './players/sign-in-page.ts'
+export { browserName } from './settings/browser-name.ts'
 export { SettingsHeader } from './settings/header.ts'
 
 declare module 'fastify' {

@@ -221,7 +221,17 @@ t.test('scripts have addresses that never change, for any page and for hosted ga
   t.match({ status, headers }, { status: 200, headers: { 'access-control-allow-origin': '*' } })
   t.same(
     body.scripts.map(({ name }: { name: string }) => name),
-    ['widget.js', 'mount.js', 'multiplayer.js', 'saves.js', 'scores.js', 'ai.js', 'auth-widget.js', 'engine.js'],
+    [
+      'widget.js',
+      'mount.js',
+      'multiplayer.js',
+      'saves.js',
+      'scores.js',
+      'ai.js',
+      'errors.js',
+      'auth-widget.js',
+      'engine.js',
+    ],
   )
   const shared = { 'access-control-allow-origin': '*', 'cross-origin-resource-policy': 'cross-origin' }
   for (const { url, immutableUrl, integrity, bytes } of body.scripts) {

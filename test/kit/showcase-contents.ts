@@ -6,6 +6,7 @@ import { Readable } from 'node:stream'
 import { WorkerRow } from '../../plugins/blender/entities.ts'
 import { artifactKey } from '../../plugins/blender/jobs/artifacts.ts'
 import { type Claim, Queue } from '../../plugins/blender/jobs/queue.ts'
+import type { Reported } from '../../plugins/game-errors/schemas.ts'
 import { StoredScriptLogs } from '../../plugins/multiplayer/script-logs/script-logs.ts'
 import { form } from '../plugins/assets/kit.ts'
 import { sheet } from '../plugins/assets/models.ts'
@@ -289,4 +290,30 @@ export async function addRoomScript(platform: Platform, program: Client, gameId:
     line('AVeryLongWordThatNobodyCouldBreakAnywhereButTheScriptLoggedItAllTheSameAndThePageHasToKeepItInside'),
   ])
   await logs.flush()
+}
+
+/** Reports exceptions of players, of two versions. */
+export async function addErrors(platform: Platform, game: { id: string; liveDeployId: string | null }): Promise<void> {
+  const { gameErrors } = platform.app
+  const error = (fields: Partial<Reported>): Reported => ({
+    message: "TypeError: Cannot read properties of undefined (reading 'roofs')",
+    path: 'assets/index-4f1c2a9b.js',
+    line: 1,
+    column: 48_213,
+    stack: null,
+    count: 1,
+    ...fields,
+  })
+  const before = { gameId: game.id, deployId: null, browser: 'Firefox on Windows' }
+  gameErrors.add(before, [
+    error({ message: 'Unhandled: NotAllowedError: play() failed', path: null, line: null, column: null }),
+  ])
+  const stack = `TypeError: Cannot read properties of undefined (reading 'roofs')
+    at draw (https://rooftop-relay.localhost/assets/index-4f1c2a9b.js:1:48213)
+    at frame (https://rooftop-relay.localhost/assets/index-4f1c2a9b.js:1:51002)`
+  gameErrors.add({ gameId: game.id, deployId: game.liveDeployId, browser: 'Chrome on Android' }, [
+    error({ count: 1284, stack }),
+    error({ message: 'sounds/rooftop.ogg did not load.', path: 'index.html', line: null, column: null, count: 3 }),
+  ])
+  await gameErrors.flush()
 }

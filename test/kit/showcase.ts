@@ -10,6 +10,7 @@ import {
   addBlenderJobs,
   addBoards,
   addDomains,
+  addErrors,
   addGamesOfEveryState,
   addInvitation,
   addQuestions,
@@ -99,7 +100,10 @@ export async function openShowcase(t: Pick<Test, 'teardown'>, config: Record<str
     const game = await platform.game(host, { title, tags, description, features })
     if (title !== 'Ball & Block') await deploy(platform, program, game.id, build(title), 'First public build')
     if (index === 1) await program.patch(`/api/games/${game.id}`, { settings: { remix: true } })
-    if (index === 0) await addRoomScript(platform, program, game.id)
+    if (index === 0) {
+      await addRoomScript(platform, program, game.id)
+      await addErrors(platform, (await program.get(`/api/games/${game.id}`)).body)
+    }
     await app.db.execute('update games set plays = ?, sign_ins = ? where id = ?', [
       plays,
       Math.floor(plays / 3),
@@ -228,6 +232,7 @@ export const pagesOf = ({ platform, slug, host, newcomer, found }: Showcase) => 
       'assets',
       'sign-in',
       'rooms',
+      'errors',
       'scores',
       'scores/relay',
       'scores/combo',

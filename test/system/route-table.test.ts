@@ -305,6 +305,8 @@ DELETE /api/games/:id/transfer                   portal  games:write api-token c
 POST   /api/games/:id/transfer/accept            portal  games:write api-token cli-token session
 GET    /api/games/:id/invitations/players        portal  games:write api-token cli-token session
 GET    /api/games/:id/logs                       portal  games:read api-token cli-token session
+GET    /api/games/:id/errors                     portal  games:read api-token cli-token session
+DELETE /api/games/:id/errors                     portal  games:write api-token cli-token session
 POST   /api/games/:id/media                      portal  games:write api-token cli-token session
 DELETE /api/games/:id/media/:mediaId             portal  games:write api-token cli-token session
 GET    /api/catalog/games                        portal  none
@@ -322,6 +324,8 @@ POST   /games/:slug/settings/features            portal  session page
 POST   /games/:slug/settings/delete              portal  session page
 GET    /games/:slug/integrate                    portal  session page
 GET    /games/:slug/rooms                        portal  session page
+GET    /games/:slug/errors                       portal  session page
+POST   /games/:slug/errors/clear                 portal  session page
 GET    /live/games                               portal  session
 GET    /live/games/:slug                         portal  session
 GET    /live/games/:slug/rooms                   portal  session
@@ -505,6 +509,8 @@ DELETE /api/games/:id/boards/:boardId/excluded/:playerId portal games:write api-
 POST   /__service/scores/:board                  game    none
 GET    /__service/scores/:board                  game    none
 GET    /__service/scores.js                      game    none
+POST   /__service/errors                         game    none
+GET    /__service/errors.js                      game    none
 POST   /__service/ai                             game    none
 GET    /__service/ai.js                          game    none
 GET    /__service/saves.js                       game    none

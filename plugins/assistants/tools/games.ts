@@ -121,6 +121,19 @@ export const gameTools = defineTools([
     },
   },
   {
+    name: 'game_errors',
+    title: 'Read the exceptions of players',
+    route: 'GET /api/games/:id/errors',
+    description:
+      'Returns the exceptions in the browsers of players with file, line, stack and number of occurrences, the latest first. Pages report them with `<script src="/__service/errors.js"></script>`, first in the head.',
+    effect: 'reads',
+    game: ({ id }) => id,
+    call: async ({ app, playerId }, { id }) => {
+      const game = await app.games.mustMake(playerId, id)
+      return { errors: await app.gameErrors.list(game.id) }
+    },
+  },
+  {
     name: 'boards_list',
     title: 'List the leaderboards of a game',
     route: 'GET /api/games/:id/boards',

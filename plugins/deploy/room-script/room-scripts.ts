@@ -3,9 +3,9 @@ import type { FastifyInstance } from 'fastify'
 import type { Storage } from '../../../drivers/storage/interface.ts'
 import { openBlob } from '../blobs/blobs.ts'
 import type { Manifests } from '../manifest/manifests.ts'
-import { excerptOf, type Place, type SourcePlace } from './places.ts'
-import { splitSourceMap } from './source-map.ts'
-import type { RoomScriptWorker } from './worker.ts'
+import type { ScriptWorker } from '../script-worker.ts'
+import { excerptOf, type Place, type SourcePlace } from '../source-maps/places.ts'
+import { splitSourceMap } from '../source-maps/source-map.ts'
 
 /** The room script of one deploy. */
 export interface DeployedRoomScript {
@@ -30,7 +30,7 @@ const CACHED_CHARACTERS = 32 * 1024 ** 2
 /** The maximum number of places in memory. */
 const CACHED_PLACES = 1000
 
-type Parts = Pick<FastifyInstance, 'games'> & { storage: Storage; manifests: Manifests; worker: RoomScriptWorker }
+type Parts = Pick<FastifyInstance, 'games'> & { storage: Storage; manifests: Manifests; worker: ScriptWorker }
 type Text = ReturnType<typeof splitSourceMap>
 
 /** The room scripts of deploys. Sources are cached by content with least-recently-used eviction. */
@@ -65,7 +65,8 @@ export class RoomScripts {
     const keyOfPlace = ({ line, column }: Place) => `${digest} ${path}:${line}:${column}`
     const found = new Map(places.map((place) => [keyOfPlace(place), this.#places.get(keyOfPlace(place)) ?? null]))
     const unknown = places.filter((place) => found.get(keyOfPlace(place)) === null)
-    const located = sourceMap && unknown.length > 0 ? await this.#parts.worker.locate(sourceMap, unknown, gameId) : []
+    const located =
+      sourceMap && unknown.length > 0 ? await this.#parts.worker.locate({ base64: sourceMap }, unknown, gameId) : []
     for (const [index, place] of unknown.entries()) {
       const own = { path, ...place, excerpt: excerptOf(source, place.line) }
       this.#remember(keyOfPlace(place), located[index] ?? own)

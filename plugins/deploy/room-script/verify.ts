@@ -5,7 +5,7 @@ import type { Note } from '../builds/notes.ts'
 import type { DeployRow } from '../entities.ts'
 import { InvalidRoomScript } from '../errors.ts'
 import type { Manifests } from '../manifest/manifests.ts'
-import type { RoomScriptWorker } from './worker.ts'
+import type { ScriptWorker } from '../script-worker.ts'
 
 /**
  * Checks the room script of a deploy once its bytes are there. An invalid one ends the deploy, whose files can't change.
@@ -15,7 +15,7 @@ import type { RoomScriptWorker } from './worker.ts'
  */
 export async function verifyRoomScript(
   deploys: { readonly manifests: Manifests; fail(deployId: string, failure: string): Promise<void> },
-  { storage, worker }: { storage: Storage; worker: RoomScriptWorker },
+  { storage, worker }: { storage: Storage; worker: ScriptWorker },
   { id: deployId, playerId }: Pick<DeployRow, 'id' | 'playerId'>,
 ): Promise<Note[]> {
   const script = await deploys.manifests.roomScriptOf(deployId)

@@ -37,7 +37,7 @@ ${more
   .toSorted((a, b) => a.order - b.order)
   .map(({ title, prompt, guide }) => `- ${title}: ${prompt} The guide: ${portal}/docs/${guide}\n`)
   .join('')}
-All scripts under /__service/ are ES modules: load the game's own code with <script type="module">. No secret belongs into
+The scripts under /__service/ that are imported are ES modules: load the game's own code with <script type="module">. No secret belongs into
 the files of the build, which everybody can read.
 
 Read the session when the game starts, and keep the game playable for people who are not signed in.

@@ -1,5 +1,5 @@
 import { Card, type Content, html, Section, Timestamp, type View } from '../../../core/pages/index.ts'
-import type { SourcePlace } from '../../deploy/index.ts'
+import { type SourcePlace, sourceExcerpt } from '../../deploy/index.ts'
 import type { RoomInfo } from '../hosting/rooms.ts'
 import type { LogLine } from '../script-logs/schemas.ts'
 import { versionOf } from './rooms.ts'
@@ -68,18 +68,5 @@ export const errorsOf = (errors: LocatedError[], liveDeployId: string | null): C
 
 const errorCard = ({ source, ...error }: LocatedError, live: string | null): View => html`
   <${Card} title=${error.text} description=${html`${error.isFatal ? 'It ended the room' : 'In'} <code>${error.roomId}</code>, <${Timestamp} at=${error.at} />, script ${versionOf(error.deployId, live)}`}>
-    ${source ? linesAround(source) : error.line !== null && html`<p class="soft">Line ${error.line} of a script that is gone.</p>`}
+    ${source ? sourceExcerpt(source) : error.line !== null && html`<p class="soft">Line ${error.line} of a script that is gone.</p>`}
   <//>`
-
-const linesAround = ({ path, line, column, excerpt }: SourcePlace): View => html`
-  <figure class="code titled">
-    <figcaption>${path}:${line}:${column}</figcaption>
-    ${
-      excerpt &&
-      html`<pre tabindex="0"><code>${excerpt.lines.map((text, index) => {
-        const number = excerpt.from + index
-        const content = `${String(number).padStart(5)}  ${text}\n`
-        return number === line ? html`<mark>${content}</mark>` : content
-      })}</code></pre>`
-    }
-  </figure>`

@@ -8,7 +8,7 @@ import { prepareRoomScript, withRoomScript } from '../../../clients/cli/deploy/r
 import { projectIn } from '../../../clients/cli/project.ts'
 import { ROOM_TEMPLATE, writeRoomScript } from '../../../clients/cli/room-template.ts'
 import { inspectScript } from '../../../plugins/deploy/room-script/inspect.ts'
-import { locateInSources, splitSourceMap } from '../../../plugins/deploy/room-script/source-map.ts'
+import { locateInSources, splitSourceMap } from '../../../plugins/deploy/source-maps/source-map.ts'
 import { ask } from '../../kit/upload.ts'
 import { machine, startTestServer } from './kit.ts'
 
@@ -75,7 +75,7 @@ t.test('a script that imports something, or is TypeScript, is bundled into one f
   t.match(script.text, /square/)
   const { source, sourceMap } = splitSourceMap(script.text)
   const at = source.split('\n').findIndex((text) => text.includes('room.log'))
-  const [place] = locateInSources(sourceMap ?? '', [{ line: at + 1, column: 30 }])
+  const [place] = locateInSources({ base64: sourceMap ?? '' }, [{ line: at + 1, column: 30 }])
   t.match(place, { path: 'src/room.ts', line: 4, excerpt: { lines: { 3: /room\.log\(name\)/ } } })
   await script.remove()
   t.notOk(existsSync(script.file), 'nothing stays behind')

@@ -131,6 +131,8 @@ t.test('assistants', async (t) => {
     t.same((await call('game_get', { id: games[0].slug })).json, games[0])
     const logs = `/api/games/${games[0].id}/logs`
     t.same((await call('game_logs', { id: games[0].id })).json, (await program.get(logs)).body)
+    const errors = `/api/games/${games[0].id}/errors`
+    t.same((await call('game_errors', { id: games[0].id })).json, (await program.get(errors)).body)
     t.same((await call('credits')).json, (await program.get('/api/ai/credits')).body)
   })
 
@@ -183,6 +185,7 @@ t.test('assistants', async (t) => {
       boards_set: { id: game.id, boardId: 'mine', title: 'Mine' },
       game_analytics: { id: game.id },
       game_logs: { id: game.id },
+      game_errors: { id: game.id },
     })) {
       t.match(await call(name, args), { refused: true, json: { error: { code: 'not_found' } } }, name)
     }

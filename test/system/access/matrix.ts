@@ -122,6 +122,8 @@ DELETE /api/games/:id/transfer                         404  401  404  404  404  
 POST   /api/games/:id/transfer/accept                  404  401  404  404  404  404  404  404  404  404
 GET    /api/games/:id/invitations/players              400  401  404  404  404  404  404  403  404  404
 GET    /api/games/:id/logs                             200  401  404  404  404  404  404  200  404  404
+GET    /api/games/:id/errors                           200  401  404  404  404  404  404  200  404  404
+DELETE /api/games/:id/errors                           204  401  404  404  404  404  404  204  404  404
 GET    /api/games/:id/boards                           200  401  404  404  404  404  404  200  404  404
 GET    /api/games/:id/boards/:boardId                  200  401  404  404  404  404  404  200  404  404
 PUT    /api/games/:id/boards/:boardId                  400  401  404  404  404  404  404  400  404  404
@@ -345,6 +347,8 @@ POST   /games/:slug/join/:key                          404  303  404  404  404  
 POST   /games/:slug/appeal                             400  303  404  404  404  404  404  403  404  404
 GET    /games/:slug/overview                           200  303  404  404  404  404  404  200  404  404
 GET    /games/:slug/rooms                              200  303  404  404  404  404  404  200  404  404
+GET    /games/:slug/errors                             200  303  404  404  404  404  404  200  404  404
+POST   /games/:slug/errors/clear                       303  303  404  404  404  404  404  303  404  404
 GET    /games/:slug/settings                           200  303  404  404  404  404  404  200  404  404
 POST   /games/:slug/settings                           400  303  404  404  404  404  404  400  404  404
 POST   /games/:slug/settings/address                   400  303  404  404  404  404  404  403  404  404
@@ -496,6 +500,8 @@ GET    /__service/engine.js                            200  200  200  200  200  
 GET    /__service/mount.js                             200  200  200  200  200  200  200  200  200  200
 GET    /__service/multiplayer.js                       200  200  200  200  200  200  200  200  200  200
 GET    /__service/scores.js                            200  200  200  200  200  200  200  200  200  200
+GET    /__service/errors.js                            200  200  200  200  200  200  200  200  200  200
+POST   /__service/errors                               400  400  400  400  400  400  400  400  400  400
 POST   /__service/ai                                   404  404  404  404  404  404  404  404  404  404
 GET    /__service/ai.js                                200  200  200  200  200  200  200  200  200  200
 GET    /__service/scores/:board                        404  404  404  404  404  404  404  404  404  404

@@ -1,27 +1,28 @@
-import { WorkerPool, WorkTookTooLong } from '../../../core/jobs/worker-pool.ts'
-import type { WorkerPrograms } from '../../../core/jobs/worker-programs.ts'
-import { InvalidRoomScript } from '../errors.ts'
-import type { Inspection, ScriptNote } from './inspect.ts'
-import type { Place, SourcePlace } from './places.ts'
+import { WorkerPool, WorkTookTooLong } from '../../core/jobs/worker-pool.ts'
+import type { WorkerPrograms } from '../../core/jobs/worker-programs.ts'
+import { InvalidRoomScript } from './errors.ts'
+import type { Inspection, ScriptNote } from './room-script/inspect.ts'
+import type { Place, SourcePlace } from './source-maps/places.ts'
+import type { MapText } from './source-maps/source-map.ts'
 
 const IDLE_MS = 5000
 /** The maximum time to parse a script. One of 1 MiB takes about 0.2 s. */
 const PARSING_MS = 5000
-/** The maximum time to read a source map. One of 1 MiB takes about 0.1 s. */
-const MAPPING_MS = 1000
+/** The maximum time to read a source map. One of 8 MiB takes about 1 s. */
+const MAPPING_MS = 5000
 const HEAP_MB = 256
 
-/** The messages of workers/room-script.ts. */
-export type ScriptTask = { source: string } | { sourceMap: string; places: readonly Place[] }
+/** The messages of workers/scripts.ts. */
+export type ScriptTask = { source: string } | { sourceMap: MapText; places: readonly Place[] }
 export type ScriptAnswer = { inspection: Inspection } | { places: (SourcePlace | null)[] }
 
-/** Reads room scripts in a worker thread, since a hostile one may take long. */
-export class RoomScriptWorker {
+/** Reads room scripts and source maps in a worker thread, since a hostile one may take long. */
+export class ScriptWorker {
   readonly #pool: WorkerPool<ScriptTask, ScriptAnswer>
 
   constructor(programs: WorkerPrograms) {
-    const program = () => programs.text('room-script')
-    this.#pool = new WorkerPool({ name: 'room-script', program, idleMs: IDLE_MS, heapMb: HEAP_MB })
+    const program = () => programs.text('scripts')
+    this.#pool = new WorkerPool({ name: 'scripts', program, idleMs: IDLE_MS, heapMb: HEAP_MB })
   }
 
   /**
@@ -49,11 +50,11 @@ export class RoomScriptWorker {
   }
 
   /**
-   * Finds places of a script in the files that it was bundled from (source-map.ts).
+   * Finds places of a script in the files that it was bundled from (source-maps/source-map.ts).
    *
    * @returns null for each place that the map does not know, and for all where the map can't be read
    */
-  async locate(sourceMap: string, places: readonly Place[], owner: string): Promise<(SourcePlace | null)[]> {
+  async locate(sourceMap: MapText, places: readonly Place[], owner: string): Promise<(SourcePlace | null)[]> {
     try {
       const answer = await this.#pool.run({ sourceMap, places }, { longestMs: MAPPING_MS, owner })
       return (answer as { places: (SourcePlace | null)[] }).places

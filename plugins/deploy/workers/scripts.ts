@@ -1,9 +1,9 @@
-// The worker thread program that reads room scripts. Each message is the text of one, or places in one that has a source
-// map.
+// The worker thread program that reads room scripts and source maps. Each message is the text of a script, or a map with
+// places in its script.
 import { parentPort } from 'node:worker_threads'
 import { inspectScript } from '../room-script/inspect.ts'
-import { locateInSources } from '../room-script/source-map.ts'
-import type { ScriptAnswer, ScriptTask } from '../room-script/worker.ts'
+import type { ScriptAnswer, ScriptTask } from '../script-worker.ts'
+import { locateInSources } from '../source-maps/source-map.ts'
 
 const answerTo = (task: ScriptTask): ScriptAnswer =>
   'source' in task

@@ -7,6 +7,9 @@ const ENCODING = 'base64,'
 /** A path that is shown to the author of the script. */
 const LONGEST_PATH = 200
 
+/** A source map of version 3 (ECMA-426) as JSON, or that in Base64. */
+export type MapText = { json: string } | { base64: string }
+
 /**
  * Separates a script from the source map at its end (ECMA-426, inline). The lines of the script keep their numbers.
  *
@@ -26,10 +29,9 @@ export function splitSourceMap(text: string): { source: string; sourceMap: strin
  *
  * A hostile map may take long to read, so the server calls it in a worker thread only.
  *
- * @param sourceMap a source map of version 3 in Base64
  * @returns for each place that in a file; null where the map names none, or is none
  */
-export function locateInSources(sourceMap: string, places: readonly Place[]): (SourcePlace | null)[] {
+export function locateInSources(sourceMap: MapText, places: readonly Place[]): (SourcePlace | null)[] {
   const map = parse(sourceMap)
   return places.map(({ line, column }) => {
     const entry = map?.entries.findEntry(line - 1, column - 1)
@@ -55,9 +57,10 @@ interface ParsedMap {
   contents: unknown[]
 }
 
-function parse(sourceMap: string): ParsedMap | null {
+function parse(sourceMap: MapText): ParsedMap | null {
   try {
-    const { version, mappings, sources, sourcesContent } = JSON.parse(Buffer.from(sourceMap, 'base64').toString())
+    const json = 'json' in sourceMap ? sourceMap.json : Buffer.from(sourceMap.base64, 'base64').toString()
+    const { version, mappings, sources, sourcesContent } = JSON.parse(json)
     if (version !== 3 || typeof mappings !== 'string' || !Array.isArray(sources)) return null
     const indexes = sources.map((_, index) => String(index))
     const entries = new SourceMap({
