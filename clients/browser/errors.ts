@@ -114,7 +114,9 @@ addEventListener(
     const own = { path: filename ? pathOf(filename) : null, line: positive(lineno), column: positive(colno) }
     // Where an error was made says more than where it was thrown again or reported. A syntax error has no such place.
     const made = placeIn(stack ?? '')
-    add({ message: cut(message || 'Error', LONGEST.message), ...(made.path === null ? own : made), stack })
+    // Chrome begins with a word that other browsers leave out.
+    const words = message.replace(/^Uncaught /, '') || 'Error'
+    add({ message: cut(words, LONGEST.message), ...(made.path === null ? own : made), stack })
   },
   true,
 )

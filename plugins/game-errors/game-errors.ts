@@ -9,6 +9,8 @@ import type { GameError, Reported } from './schemas.ts'
 
 /** The number of different errors that are kept of a game. */
 const KEPT = 100
+/** The number of versions, the latest first, whose source maps are read for a list. */
+const MOST_VERSIONS = 5
 /** How long an error is kept after its last occurrence. */
 const KEPT_MS = 30 * 86_400_000
 /** Reports are written together after this time. */
@@ -20,6 +22,7 @@ const MOST_COUNTED = 1_000_000_000
 
 type Parts = Pick<FastifyInstance, 'db' | 'clock' | 'log' | 'deploys' | 'storage'>
 type Occurrence = Omit<GameErrorRow, 'id' | 'firstAt'>
+type StoredError = Omit<GameError, 'source'>
 
 /** Where and when reported errors occurred. */
 interface Origin {
@@ -84,18 +87,26 @@ export class GameErrors {
       .em()
       .find(GameErrorRow, { gameId }, { orderBy: { lastAt: 'desc', id: 'desc' }, limit: KEPT })
     const errors = rows.map(toRecord)
+    const sources = await this.#sourcesOf(gameId, errors)
+    return errors.map((error) => ({ ...error, source: sources.get(error.id) ?? null }))
+  }
+
+  /** Finds the places in the maker's own files, by the ids of the errors. */
+  async #sourcesOf(gameId: string, errors: readonly StoredError[]): Promise<Map<string, SourcePlace>> {
     const sources = new Map<string, SourcePlace>()
-    for (const [deployId, ofDeploy] of Map.groupBy(errors, (error) => error.deployId)) {
+    const byDeploy = Map.groupBy(errors, ({ deployId }) => deployId)
+    byDeploy.delete(null)
+    for (const [deployId, ofDeploy] of [...byDeploy].slice(0, MOST_VERSIONS)) {
       const places = ofDeploy.flatMap(({ id, path, line, column }) =>
         path !== null && line !== null ? [{ id, path, line, column: column ?? 1 }] : [],
       )
-      const located = deployId === null ? [] : await this.#sourceMaps.locate(deployId, places)
+      const located = await this.#sourceMaps.locate(deployId as string, places, gameId)
       for (const [index, { id }] of places.entries()) {
         const source = located[index]
         if (source) sources.set(id, source)
       }
     }
-    return errors.map((error) => ({ ...error, source: sources.get(error.id) ?? null }))
+    return sources
   }
 
   /** Forgets the errors of a game. Those that occur again are new. */
@@ -196,7 +207,7 @@ function fingerprintOf({
   return createHash('sha256').update([deployId, path, line, column, words].join('\n')).digest('base64url').slice(0, 22)
 }
 
-const toRecord = ({ id, path, line, columnNumber, ...row }: GameErrorRow): Omit<GameError, 'source'> => ({
+const toRecord = ({ id, path, line, columnNumber, ...row }: GameErrorRow): StoredError => ({
   id,
   message: row.message,
   path: path ?? null,

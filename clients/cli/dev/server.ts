@@ -27,6 +27,9 @@ export interface DevServer {
   close(): Promise<void>
 }
 
+/** Where pages report their exceptions (clients/browser/errors.ts). */
+const ERRORS_PATH = '/__service/errors'
+
 const ISOLATED = {
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-embedder-policy': 'require-corp',
@@ -48,6 +51,8 @@ export async function startDevServer(options: DevOptions): Promise<DevServer> {
     const { method = 'GET' } = request
     if (pathname === RELOAD_PATH)
       return reload?.listen(response, Number(searchParams.get('since') ?? Number.POSITIVE_INFINITY))
+    // What fails here is no error of players.
+    if (pathname === ERRORS_PATH) return void response.writeHead(204).end()
     if (isPlatformPath(pathname)) {
       if (!proxy || !game) {
         if (await answerAlone(pathname, script, response)) return

@@ -32,14 +32,15 @@ export class BuildSourceMaps {
 
   /**
    * @param places in scripts of a deploy; the map of `main.js` is `main.js.map`
+   * @param owner whose work it is, such as the id of the game
    * @returns null for each place without a map, or that its map does not know
    */
-  async locate(deployId: string, places: readonly BuildPlace[]): Promise<(SourcePlace | null)[]> {
+  async locate(deployId: string, places: readonly BuildPlace[], owner: string): Promise<(SourcePlace | null)[]> {
     const manifest = await this.#parts.manifests.of(deployId)
     if (!manifest) return places.map(() => null)
     const found = new Map<BuildPlace, SourcePlace | null>()
     for (const [path, ofPath] of Map.groupBy(places, (place) => place.path)) {
-      const located = await this.#locateIn(manifest, path, ofPath, deployId)
+      const located = await this.#locateIn(manifest, path, ofPath, owner)
       for (const [index, place] of ofPath.entries()) found.set(place, located[index] ?? null)
     }
     return places.map((place) => found.get(place) ?? null)

@@ -46,6 +46,12 @@ t.test('a game is played from a folder: signed in, in a room, reloaded on change
   await page.getByText('Ada').first().waitFor()
   const session = await page.evaluate(() => fetch('/auth/service/session').then((answer) => answer.json()))
   t.match(session, { signedIn: true, user: { name: 'Ada' } })
+  // The platform would refuse a report that is not JSON.
+  t.equal(
+    await page.evaluate(() => fetch('/__service/errors', { method: 'POST', body: 'x' }).then(({ status }) => status)),
+    204,
+    'what fails here is no error of players',
+  )
 
   const join_ = `import('/__service/multiplayer.js').then(async ({ join }) => { globalThis.room = await join('lobby') })`
   await page.evaluate(join_)

@@ -42,6 +42,7 @@ t.test('a page reports its exceptions, once each with their number', async (t) =
   await until(async () => (await list()).some(({ message }) => /drawn/.test(message as string)))
   const errors = await list()
   const found = (message: RegExp) => errors.filter((error) => message.test(error.message as string))
+  t.equal(found(/^Uncaught/).length, 0)
   t.match(found(/first/), [{ path: 'index.html', line: 4, count: 1, browser: /^Chrome/ }], 'before any module')
   t.match(found(/gone\.js did not load/), [{ path: 'index.html', line: null }])
   t.match(found(/gone\.png did not load/), [{ path: 'index.html' }])
